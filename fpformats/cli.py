@@ -1,0 +1,314 @@
+"""The command `fpformats`: the tables of the package, and what a format does to a file of numbers.
+
+Rules of this file
+
+1. Results go to standard output, everything else to standard error. An error is one line.
+2. Exit status 0: done. 1: the data cannot be used. 2: the command line cannot.
+3. Rich, NumPy's heavier parts and Numba are imported by the command that needs them, so that
+   `formats`, `info` and `explain` answer at once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import __version__
+from .format import Format
+from .profiles import PROFILES
+from .registry import ALIASES, FORMATS, P3109_BITS, formats, get
+from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
+
+__all__ = ["main"]
+
+SAMPLE = Path(__file__).parent / "data" / "minilm_attention_output.npy"
+
+#: Values times formats above which a progress bar is worth its place.
+LONG_WORK = 1 << 24
+
+
+# --- output -----------------------------------------------------------------------------------
+
+
+def _print_json(data: Any) -> None:
+    def standard(item: Any) -> Any:  # JSON has no infinities and no NaN: they become text
+        if isinstance(item, float) and not math.isfinite(item):
+            return str(item)
+        if isinstance(item, dict):
+            return {key: standard(value) for key, value in item.items()}
+        return [standard(value) for value in item] if isinstance(item, (list, tuple)) else item
+
+    click.echo(json.dumps(standard(data), indent=2))
+
+
+def _print_table(cells: Sequence[Sequence[str]]) -> None:
+    """Titles and rows as a table; never cut, so that pipes and narrow terminals lose nothing."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for index, title in enumerate(cells[0]):
+        table.add_column(title, justify="right" if index else "left", no_wrap=True, style=None if index else "cyan")
+    for row in cells[1:]:
+        table.add_row(*row)
+    Console(width=1000, markup=False, highlight=False).print(table)
+
+
+@contextmanager
+def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error for long work at a terminal; a function that does nothing elsewhere."""
+    if total < LONG_WORK or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda step: bar.advance(task, step)
+
+
+@contextmanager
+def _data_errors() -> Iterator[None]:
+    """What data can do wrong, as click's one-line error with exit status 1."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        raise click.ClickException(str(error) or type(error).__name__) from error
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """Options that do not go together, whatever the data, with exit status 2."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def _named(name: str) -> Format:
+    try:
+        return get(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _formats_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[str]:
+    """`--to a,b --to c` as names that exist, each once; `all` is every row of the table."""
+    names: dict[str, None] = {}
+    for name in (part.strip() for item in given for part in item.split(",")):
+        names |= dict.fromkeys(FORMATS if name == "all" else [_named(name).name])
+    return list(names)
+
+
+def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+to_option = click.option(
+    "--to", "names", multiple=True, required=True, metavar="FORMAT", callback=_formats_of,
+    help="Target format; repeat it or separate names by commas; 'all' is every named format.",
+)  # fmt: skip
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; inf and nan are strings.")
+casting = _options(
+    click.option("--rounding", type=click.Choice(list(ROUNDINGS)), default="nearest_even", show_default=True),
+    click.option("--overflow", type=click.Choice(list(OVERFLOWS)), help="Default: to infinity where there is one, else saturate."),
+    click.option("--nan", type=click.Choice(list(NAN_RULES)), default="raise", show_default=True, help="NaN into a format without one."),
+    click.option("--subnormals", type=click.Choice(list(SUBNORMALS)), default="keep", show_default=True),
+    click.option("--via", metavar="FORMAT", help="Round to this format first.", callback=lambda _, __, name: name and _named(name).name),
+    click.option("--profile", type=click.Choice(list(PROFILES)), metavar="NAME", help="Cast as this implementation does; sets all of the above."),
+)  # fmt: skip
+source = _options(
+    click.argument("file", required=False, type=click.Path(path_type=Path)),
+    click.option("--sample", is_flag=True, help="Use the tensor that comes with fpformats instead of FILE."),
+    click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="Use only this tensor of FILE; may be repeated."),
+    click.option("--rng", type=int, metavar="SEED", help="Seed of the stochastic roundings."),
+)  # fmt: skip
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="fpformats")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Small floating-point formats, bit for bit."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cli.command("formats")
+@click.option("--all", "every", is_flag=True, help="List every member of the P3109 family too.")
+@json_option
+def formats_command(every: bool, as_json: bool) -> None:
+    """The table of the named formats."""
+    from .describe import TITLES, facts, table_row
+
+    rows = [get(name) for name in (formats() if every else FORMATS)]
+    if as_json:
+        _print_json([facts(row) for row in rows])
+        return
+    _print_table([TITLES, *map(table_row, rows)])
+    if not every:
+        members = len(formats()) - len(FORMATS)
+        click.echo(
+            f"and binary{{K}}p{{P}}{{s|u}}{{e|f}}: the {members} formats of IEEE P3109, K bits ({P3109_BITS[0]} to "
+            f"{P3109_BITS[-1]}) of\nprecision P, signed or unsigned, extended (with infinities) or finite; --all lists them"
+        )
+
+
+@cli.command()
+@click.argument("name")
+@json_option
+def info(name: str, as_json: bool) -> None:
+    """All facts about one format."""
+    from .describe import description, facts
+
+    row = _named(name)
+    if as_json:
+        _print_json(facts(row) | {"aliases": [alias for alias, target in ALIASES.items() if target == row.name]})
+    else:
+        click.echo(description(row))
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})  # so that -3.1 is a number
+@click.argument("value")
+@to_option
+@casting
+@click.option("--random", type=int, nargs=2, metavar="R N", help="Random bits of the stochastic roundings: N bits of value R.")
+@json_option
+def explain(value: str, names: list[str], as_json: bool, **options: Any) -> None:
+    """How one number gets into a format, every step exact.
+
+    VALUE is a decimal, read exactly, or a fraction (1/3), a hexadecimal float (0x1.8p3), inf or nan.
+    """
+    from .explain import explain as explained
+    from .explain import scalar
+
+    try:
+        scalar(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="VALUE") from None
+    with _usage_errors():
+        for name in names:
+            explained(1, name, **options)
+    with _data_errors():
+        results = [explained(value, name, **options) for name in names]
+    if as_json:
+        _print_json({result.format.name: result.as_dict() for result in results})
+    else:
+        click.echo("\n\n".join(map(str, results)))
+
+
+@cli.command()
+@source
+@to_option
+@casting
+@json_option
+def compare(as_json: bool, **arguments: Any) -> None:
+    """What each format does to the numbers in FILE (.npy, .npz, .safetensors or .csv).
+
+    SQNR is in decibels, errors are relative, the rest are shares of all values; --json has counts.
+    """
+    _run(as_json, None, False, **arguments)
+
+
+@cli.command()
+@source
+@to_option
+@casting
+@click.option("--out", metavar="FILE", help="Write the result here. With several formats the name must hold '{format}'.")
+@click.option("--codes", is_flag=True, help="Write codes (unsigned integers) instead of values.")
+@json_option
+def quantize(as_json: bool, out: str | None, codes: bool, **arguments: Any) -> None:
+    """Round the numbers in FILE to a format, write them, and report the loss.
+
+    bfloat16 and float8 tensors of .safetensors files count as the float32 numbers they stand for.
+    """
+    if codes and out is None:
+        raise click.UsageError("--codes needs --out")
+    _run(as_json, out, codes, **arguments)
+
+
+def _run(
+    as_json: bool,
+    out: str | None,
+    codes: bool,
+    file: Path | None,
+    sample: bool,
+    tensors: Sequence[str],
+    names: list[str],
+    rng: int | None,
+    **rules: Any,
+) -> None:
+    """Both commands that read a file."""
+    from .compare import Comparison
+    from .jobs import check, measure, select, write_quantized
+
+    if sample == (file is not None):
+        raise click.UsageError("give FILE, or --sample for the tensor that comes with fpformats" + (", not both" if sample else ""))
+    path = SAMPLE if file is None else file
+    targets = {name: Path((out or "").replace("{format}", name)) for name in names}
+    if out is not None and len(set(targets.values())) < len(names):
+        raise click.UsageError("--out must hold '{format}' when there are several formats, as in --out w-{format}.npy")
+    options = {**rules, "rng": rng}
+    with _usage_errors():
+        for name in names:
+            check(name, options)
+    rows = [get(name) for name in names]
+    with _data_errors():
+        chosen, skipped = select(path, tensors)
+        size = sum(tensor.size for tensor in chosen)
+        if skipped:
+            click.echo(f"note: passed over {len(skipped)} tensors of integers ({', '.join(skipped[:3])} ...); --tensor takes one", err=True)
+        with _progress(size * len(rows), "quantizing") as advance:
+            if out is None:
+                result = measure(chosen, rows, options, advance)
+            else:
+                result = Comparison(tuple(write_quantized(chosen, row, options, targets[row.name], codes, advance) for row in rows))
+    what = "sample" if sample else str(path)
+    if as_json:
+        _print_json({"file": what, "tensors": [tensor.name for tensor in chosen], "values": size, "formats": result.as_dict()})
+        return
+    shape = " x ".join(map(str, chosen[0].shape)) if len(chosen) == 1 else f"{len(chosen)} tensors"
+    click.echo(f"{what}: {size} values ({shape})")
+    _print_table(result.cells())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status.
+
+    Examples
+    --------
+    >>> main(["explain", "3.1", "--to", "nosuch"])
+    2
+    """
+    try:
+        # click's own mode would exit and print usage lines around every error
+        return cli.main(arguments, prog_name="fpformats", standalone_mode=False) or 0
+    except click.ClickException as error:
+        hint = f" (see '{error.ctx.command_path} --help')" if isinstance(error, click.UsageError) and error.ctx else ""
+        message = " ".join(error.format_message().split())
+        click.echo(f"fpformats: error: {message}{hint}", err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("fpformats: interrupted", err=True)
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

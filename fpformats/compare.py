@@ -1,0 +1,277 @@
+"""How much a tensor loses in each format: one pass, one small report.
+
+Rules of this file
+
+1. Every number of the report is defined in `Row`, once.
+2. Nothing is kept but sums and counts, so a tensor of any size can be fed in chunks.
+3. The errors are measured in float64; squares are scaled, so that no magnitude overflows them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .format import Format
+from .registry import get
+
+__all__ = ["Accumulator", "Comparison", "Row", "compare"]
+
+#: Elements a step: large enough that NumPy's overhead vanishes, small enough to stay in cache.
+CHUNK = 1 << 18
+
+#: The table's columns: title, and how a row fills it.
+COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("format", lambda row: row.format),
+    ("bits", lambda row: str(row.bits)),
+    ("SQNR dB", lambda row: f"{row.sqnr_db:.2f}"),
+    ("max rel", lambda row: f"{row.max_rel_error:.3g}"),
+    ("mean rel", lambda row: f"{row.mean_rel_error:.3g}"),
+    ("saturated", lambda row: _share(row.saturated, row.count)),
+    ("flushed", lambda row: _share(row.flushed, row.count)),
+    ("subnormal", lambda row: _share(row.subnormal, row.count)),
+    ("inf", lambda row: _share(row.inf, row.count)),
+    ("nan", lambda row: _share(row.nan, row.count)),
+)
+
+
+def _share(part: int, whole: int) -> str:
+    """A count as a share; none at all is a plain zero, so that the eye finds the rest."""
+    return f"{100 * part / whole:.3g}%" if part else "0"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one format does to one set of values. x is an input, q its result.
+
+    Attributes
+    ----------
+    format : str
+        The format's name.
+    bits : int
+        Width of one code.
+    count : int
+        Number of inputs, whatever they are.
+    sqnr_db : float
+        Signal to quantization noise, 10 log10(sum x^2 / sum (x - q)^2) over finite x, in decibels.
+        inf when nothing changed, -inf when a finite x became infinite or NaN, nan when every
+        finite x is zero.
+    max_rel_error, mean_rel_error : float
+        The largest and the mean |x - q| / |x| over finite nonzero x; infinite when a finite x
+        became infinite or NaN, nan when there is no such x. A value flushed to zero counts 1.
+    saturated : int
+        Finite x beyond the format: x > max, or x < min for a signed format. The result is then the
+        largest finite value, an infinity or NaN.
+    flushed : int
+        Finite nonzero x whose result is zero.
+    subnormal : int
+        Nonzero results below the format's smallest normal number.
+    inf, nan : int
+        Results that are infinite, and that are NaN, those whose input was already so included.
+    """
+
+    format: str
+    bits: int
+    count: int
+    sqnr_db: float
+    max_rel_error: float
+    mean_rel_error: float
+    saturated: int
+    flushed: int
+    subnormal: int
+    inf: int
+    nan: int
+
+
+class _Squares:
+    """A sum of squares as total * 4**exponent: no square over- or underflows."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.exponent = 0
+
+    def add(self, magnitudes: np.ndarray) -> None:
+        top = float(magnitudes.max(initial=0.0))
+        if top == 0.0 or self.total == math.inf:
+            return
+        if top == math.inf:
+            self.total = math.inf
+            return
+        exponent = max(math.frexp(top)[1], self.exponent if self.total else -1100)
+        scaled = np.ldexp(magnitudes, -exponent)
+        self.total = math.ldexp(self.total, 2 * (self.exponent - exponent)) + float(np.dot(scaled, scaled))
+        self.exponent = exponent
+
+
+def _ratio_db(signal: _Squares, noise: _Squares) -> float:
+    if signal.total == 0.0 and noise.total == 0.0:
+        return math.nan
+    if noise.total == 0.0:
+        return math.inf
+    if signal.total == 0.0 or noise.total == math.inf:
+        return -math.inf
+    powers = 2 * (signal.exponent - noise.exponent) * math.log10(2)
+    return 10 * (math.log10(signal.total) - math.log10(noise.total) + powers)
+
+
+def _threshold(value: object) -> float:
+    """A format's limit as float64; inf where it is beyond every float64 (and so no input passes it)."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+
+
+class Accumulator:
+    """Collects one format's `Row` from any number of chunks.
+
+    Parameters
+    ----------
+    fmt : str or Format
+        The format the results are in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> part = Accumulator("e4m3")
+    >>> part.update(np.array([1.0, 500.0]), np.array([1.0, 448.0]))
+    >>> part.update(np.array([2.0 ** -11]), np.array([0.0]))
+    >>> row = part.result()
+    >>> row.count, row.saturated, row.flushed, row.max_rel_error
+    (3, 1, 1, 1.0)
+    """
+
+    def __init__(self, fmt: str | Format) -> None:
+        self.format = get(fmt)
+        self._above = _threshold(self.format.max)
+        self._below = _threshold(self.format.min) if self.format.signed else -math.inf
+        # without exponents (int8) every value is equally far from its neighbours: none is "subnormal"
+        self._normal = _threshold(self.format.smallest_normal) if self.format.exponent_bits else 0.0
+        self._signal, self._noise = _Squares(), _Squares()
+        self._nonzero = 0
+        self._relative_sum = 0.0
+        self._relative_max = 0.0
+        self._counts = dict.fromkeys(("count", "saturated", "flushed", "subnormal", "inf", "nan"), 0)
+
+    def update(self, x: np.ndarray, q: np.ndarray) -> None:
+        """Count inputs `x` and their results `q`, arrays of the same shape."""
+        x = np.asarray(x, dtype=np.float64).ravel()
+        q = np.asarray(q, dtype=np.float64).ravel()
+        if x.shape != q.shape:
+            raise ValueError(f"x has {x.size} values and q has {q.size}; as many of each were expected")
+        counts = self._counts
+        counts["count"] += x.size
+        counts["inf"] += int(np.isinf(q).sum())
+        counts["nan"] += int(np.isnan(q).sum())
+        finite = np.isfinite(x)
+        if not finite.all():
+            x, q = x[finite], q[finite]
+        size, small = np.abs(x), np.abs(q)
+        counts["saturated"] += int(((x > self._above) | (x < self._below)).sum())
+        counts["flushed"] += int(((small == 0) & (size != 0)).sum())
+        counts["subnormal"] += int(((small != 0) & (small < self._normal)).sum())
+        with np.errstate(over="ignore"):  # a huge x against a far smaller q
+            error = np.abs(x - q)
+        error[np.isnan(error)] = math.inf  # x is finite here, so q was NaN
+        self._signal.add(size)
+        self._noise.add(error)
+        if not size.all():
+            error, size = error[size != 0], size[size != 0]
+        with np.errstate(over="ignore"):  # the quotient of a subnormal x
+            error /= size
+        self._nonzero += size.size
+        self._relative_sum += float(error.sum())
+        self._relative_max = max(self._relative_max, float(error.max(initial=0.0)))
+
+    def result(self) -> Row:
+        """The row of everything counted so far."""
+        some = self._nonzero > 0
+        return Row(
+            format=self.format.name,
+            bits=self.format.bits,
+            sqnr_db=_ratio_db(self._signal, self._noise),
+            max_rel_error=self._relative_max if some else math.nan,
+            mean_rel_error=self._relative_sum / self._nonzero if some else math.nan,
+            **self._counts,
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows of a comparison, in the order the formats were given. Prints as a table.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+    """
+
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of a format, by any of its names."""
+        wanted = get(name).name
+        for row in self.rows:
+            if row.format == wanted:
+                return row
+        raise KeyError(f"{wanted} was not compared; {', '.join(row.format for row in self.rows)} were")
+
+    def as_dict(self) -> dict[str, dict[str, object]]:
+        """Plain data: format name to its fields."""
+        return {row.format: asdict(row) for row in self.rows}
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table as text: the titles, then one tuple a row. Shares are of all inputs.
+
+        The columns for infinities and NaN are left out where no result is either.
+        """
+        shown = [(title, fill) for title, fill in COLUMNS if title not in ("inf", "nan") or any(getattr(row, title) for row in self.rows)]
+        return [tuple(title for title, _ in shown), *(tuple(fill(row) for _, fill in shown) for row in self.rows)]
+
+    def __str__(self) -> str:
+        cells = self.cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells)
+
+
+def compare(x: object, formats: Iterable[str | Format] | str | Format, /, **options: Any) -> Comparison:
+    """What becomes of `x` in each of several formats.
+
+    Parameters
+    ----------
+    x : array_like
+        Anything that `quantize` takes.
+    formats : iterable of str or Format
+        The formats to compare; a single one is allowed.
+    **options
+        `quantize`'s keywords (``rounding``, ``overflow``, ``nan``, ``subnormals``, ``profile``, ...),
+        the same for every format.
+
+    Returns
+    -------
+    Comparison
+        One `Row` a format, where each number is defined. It prints as a table.
+
+    Examples
+    --------
+    >>> import fpformats as fp
+    >>> print(fp.compare([0.1, 1.0, 500.0, 0.001], ["e4m3", "fp16"]))
+    @@
+    >>> fp.compare([0.1, 1.0], ["e2m1"])["e2m1"].flushed
+    1
+    """
+    names = [formats] if isinstance(formats, (str, Format)) else list(formats)
+    rows = []
+    for fmt in map(get, names):
+        part = Accumulator(fmt)
+        ...
+    return Comparison(tuple(rows))

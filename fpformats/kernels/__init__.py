@@ -1,0 +1,6 @@
+"""The fast implementation. It sees integers and floats, never a `Format`.
+
+`bodies` is the arithmetic of one number, written once over a small vocabulary; `vector` runs it on
+whole NumPy arrays, `compiled` in loops that Numba turns into machine code, and the proofs in the
+tests run it on a solver's bit vectors. `rows` names the integers that a body reads.
+"""

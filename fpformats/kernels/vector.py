@@ -1,0 +1,82 @@
+"""The bodies on whole NumPy arrays: for small first calls, before Numba is worth importing.
+
+The kernels have the names, arguments and results of those in `compiled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .bodies import Words, bodies
+from .philox import philox
+
+__all__ = ["kernels"]
+
+_TYPES: dict[int, tuple[Any, Any]] = {32: (np.uint32, np.float32), 64: (np.uint64, np.float64)}
+
+
+def words(width: int) -> Words:
+    """The vocabulary over arrays of one width."""
+    uint, flt = _TYPES[width]
+    return Words(
+        mantissa=23 if width == 32 else 52,
+        exponent=8 if width == 32 else 11,
+        uint=lambda x: x,
+        const=uint,
+        float=lambda x: x,
+        to_float=lambda x: x.view(flt),
+        to_bits=lambda x: x.view(uint),
+        where=np.where,
+        minimum=np.minimum,
+        maximum=np.maximum,
+        function=lambda body: body,
+    )
+
+
+def _kernel(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., int]:
+    uint = _TYPES[width][0]
+    magnitude = uint((1 << (width - 1)) - 1)
+
+    def kernel(x: Any, out: Any, row: Any, kind: int, *rest: Any) -> int:
+        if not x.size:
+            return 0
+        x = x.astype(uint, copy=False)
+        with np.errstate(all="ignore"):  # rows wrap and overflow on purpose
+            y = steps[kind](x, *rest, tuple(row))
+        largest = int(np.max(x & magnitude))
+        np.copyto(out, y, casting="unsafe")
+        return largest
+
+    return kernel
+
+
+def _random(steps: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
+    inner = _kernel(steps, 64)
+
+    def kernel(x: Any, out: Any, row: Any, kind: int, word: Any, seed: int, start: int) -> int:
+        if seed >= 0:
+            philox(word, seed, start)
+        return inner(x, out, row, kind, word[: x.size].astype(np.uint64))
+
+    return kernel
+
+
+def kernels() -> SimpleNamespace:
+    """Every kernel, by name."""
+    out: dict[str, Callable[..., int]] = {}
+    for width in (32, 64):
+        programs = bodies(words(width))
+        for name in ("round", "modes", "general"):
+            out[f"{name}{width}"] = _kernel(programs[name], width)
+        if width == 32:
+            for code in (8, 16):
+                out[f"encode{code}"] = _kernel(programs["encode"], width)
+            for code in (8, 16, 32):
+                out[f"decode{code}"] = _kernel(programs["decode"], width)
+        else:
+            out["random"] = _random(programs["random"])
+    return SimpleNamespace(**out)
