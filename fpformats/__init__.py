@@ -1,0 +1,57 @@
+"""fpformats: the bit-exact reference for small floating-point formats.
+
+>>> import fpformats as fp
+>>> fp.quantize([0.1, 1.06, 449.0], "e4m3")
+array([  0.1015625,   1.       , 448.       ])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .convert import convert, decode, encode, quantize
+from .engine import warmup
+from .format import Format
+from .profiles import profiles
+from .registry import FORMATS as _FORMATS
+from .registry import formats, get
+
+if TYPE_CHECKING:
+    from .compare import compare
+    from .explain import explain
+
+__version__ = "0.1.0"
+
+_LAZY = {"compare": "compare", "explain": "explain"}
+_CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
+
+__all__ = [
+    "Format",
+    "compare",
+    "convert",
+    "decode",
+    "encode",
+    "explain",
+    "formats",
+    "get",
+    "profiles",
+    "quantize",
+    "warmup",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Formats under their names (`fp.E4M3`), and what is loaded on first use."""
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    if name in _LAZY:
+        from importlib import import_module
+
+        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_CONSTANTS})

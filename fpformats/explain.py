@@ -46,11 +46,13 @@ def scalar(x: Any) -> tuple[Any, str | None]:
     shape = getattr(x, "shape", None)
     if isinstance(x, (list, tuple)) or shape not in (None, ()):
         extent = f"shape {tuple(shape)}" if shape else f"length {len(x)}"
-        raise TypeError(f"explain takes one number, got {type(x).__name__} of {extent}; explain one element of it")
+        raise TypeError(f"explain takes one number, got {type(x).__name__} of {extent}; explain one element")
     name = str(getattr(x, "dtype", "")).rsplit(".", 1)[-1]  # NumPy's float32, torch's torch.float32
     if shape == () and hasattr(x, "item"):
         x = x.item()
     try:
+        if isinstance(x, (bytes, bytearray)):
+            raise TypeError
         value = operator.index(x) if hasattr(x, "__index__") else float(x)
     except (TypeError, ValueError):
         raise TypeError(f"explain takes one real number or decimal string, got {type(x).__name__}") from None
@@ -78,14 +80,18 @@ def _signed(negative: bool, magnitude: Fraction | str) -> Exact:
     return (-magnitude if magnitude else -0.0) if negative else magnitude
 
 
+def _is_finite(value: Exact) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)  # math alone would turn a Fraction into a float
+
+
 def _difference(result: Exact, x: Exact) -> Exact:
-    if math.isfinite(result) and math.isfinite(x):
+    if _is_finite(result) and _is_finite(x):
         return Fraction(result) - Fraction(x)
-    if math.isnan(result) or math.isnan(x):
-        return math.nan
     if result == x:
         return Fraction(0)
-    return result if isinstance(result, float) and math.isinf(result) else -float(x)
+    if _is_finite(x) or math.isnan(result):
+        return float(result)
+    return -float(x)  # an infinity became finite, or a NaN a number
 
 
 def _point(line: int, negative: bool, fmt: Format, limit: int) -> Point:
@@ -138,7 +144,8 @@ def _walk(negative: bool, x: Fraction, fmt: Format, rules: Rules, bits: tuple[in
         first = text(fmt.value_of_line(fmt.min_line))
         events.append(f"unsigned: {fmt.name} ends at {first}; negative numbers: {rules.negative_of(fmt.has_inf)}")
     elif chosen > limit:
-        inward = " (this mode rounds inward here)" if overflow == "nonfinite" and not mode.outward[negative] else ""
+        outward = mode.overflows_outward(negative, bool(fmt.max_code & 1))
+        inward = "" if outward or overflow != "nonfinite" else " (this mode goes inward here)"
         what = f"line {chosen} is beyond the last finite one, {limit}"
         events.append(f"overflow: {what}. {overflow}: {OVERFLOWS[overflow]}{inward}")
     near = _point(line, negative, fmt, limit)
@@ -235,7 +242,7 @@ def explain(
     exact = _signed(negative, magnitude)
     events: tuple[str, ...] = ()
     start = exact
-    if rules.subnormals == "flush_inputs" and source is not None and math.isfinite(exact):
+    if rules.subnormals == "flush_inputs" and source is not None and _is_finite(exact):
         if 0 < abs(exact) < pow2(get(source).emin):
             start = -0.0 if negative else Fraction(0)
             events = (f"flush: {SUBNORMALS[rules.subnormals]} ({source})",)

@@ -1,0 +1,553 @@
+"""quantize, encode, decode, convert: the public casts.
+
+This file looks at arguments; `plan` chooses the stages and `engine` runs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import engine, reference
+from .arrays import Adapted, adapt, element_format
+from .format import Format
+from .plan import Plan, code_dtype, decode_plan, encode_plan, holds, quantize_plan
+from .profiles import profile_rules
+from .randomness import random_words
+from .registry import get
+from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules, rounding as rounding_row
+from .scalars import as_scalar, exact_integers
+from .tables import valid_codes
+
+__all__ = ["convert", "decode", "encode", "quantize"]
+
+Array = NDArray[Any]
+_FP32, _FP64 = get("fp32"), get("fp64")
+_DEFAULTS = Rules()
+
+
+@lru_cache(maxsize=1024)
+def rules_for(
+    fmt: Format, rounding: str, overflow: str | None, nan: str, subnormals: str, via: Any, profile: str | None
+) -> Rules:
+    """The arguments as one checked row."""
+    if profile is not None:
+        given = {"rounding": rounding, "overflow": overflow, "nan": nan, "subnormals": subnormals, "via": via}
+        for key, value in given.items():
+            if value != getattr(_DEFAULTS, key):
+                raise ValueError(f"profile={profile!r} already decides {key}; {key}={value!r} cannot be given with it")
+        return profile_rules(profile, fmt)
+    rounding_row(rounding)
+    for key, value, table in (("overflow", overflow, OVERFLOWS), ("nan", nan, NAN_RULES), ("subnormals", subnormals, SUBNORMALS)):
+        if value not in table and not (key == "overflow" and value is None):
+            raise ValueError(f"{key}={value!r}: one of {', '.join(table)} was expected")
+    return Rules(rounding, overflow, nan, subnormals, None if via is None else get(via).name)
+
+
+@lru_cache(maxsize=1024)
+def _result_format(source: Format | None, fmt: Format) -> Format:
+    """What holds the values: the source's own type where it can, else binary32.
+
+    Integers become binary32 where that holds every value of the format, else binary64.
+    """
+    if source is None:
+        return _FP32 if holds(_FP32, fmt) else _FP64
+    if source.name in ("fp32", "fp64") or holds(source, fmt):
+        return source
+    return _FP32
+
+
+# --- the way of an array ------------------------------------------------------------------------
+def _source(adapted: Adapted, fmt: Format) -> tuple[Array, Format, Format | None]:
+    """Raw bits, the format the kernels read, and the format the caller's elements are."""
+    if adapted.format is not None:
+        source = get(adapted.format)
+        return adapted.data, source, source
+    return exact_integers(adapted.data, fmt), _FP64, None
+
+
+def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], x: Array) -> None:
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}; a NumPy array was expected")
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}; {shape} was expected")
+    if out.dtype != dtype:
+        raise TypeError(f"out has dtype {out.dtype}; {dtype} was expected")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; a writeable array was expected")
+    if np.may_share_memory(out, x) and not _same_memory(out, x) and np.shares_memory(out, x):
+        raise ValueError("out overlaps x without being x; disjoint arrays or the same one were expected")
+
+
+def _same_memory(a: Array, b: Array) -> bool:
+    return a.__array_interface__["data"] == b.__array_interface__["data"] and a.strides == b.strides and a.itemsize == b.itemsize
+
+
+def _run(plan: Plan, bits: Array, out: Array, rng: Any) -> None:
+    """One plan over one array: `bits` and `out` are contiguous and of the same shape."""
+    flat, target = bits.reshape(-1), out.reshape(-1)
+    words, seed = None, -1
+    if ROUNDINGS[plan.rules.rounding].random_bits:
+        words, seed = random_words(plan.rules, rng, bits.shape)
+    elif rng is not None:
+        raise ValueError(f"rng is for the stochastic modes, not for rounding={plan.rules.rounding!r}")
+    if plan.by_definition:
+        _by_definition(plan, flat, target, words, seed)
+        return
+    must_look = plan.nan is not None and plan.fmt.has_nan
+    if plan.nan == "raise" and np.may_share_memory(flat, target):
+        _raise_nan(plan, flat, bits.shape)  # before x is overwritten
+    where = _nan_mask(plan, flat) if must_look or (isinstance(plan.nan, tuple) and np.may_share_memory(flat, target)) else None
+    original = flat[where] if where is not None else None
+    seen = engine.run_stages(plan.stages, flat, target, words=words, seed=seed)
+    if plan.nan == "raise" and seen:
+        _raise_nan(plan, flat, bits.shape)
+    if isinstance(plan.nan, tuple) and (must_look or seen):
+        if where is None:
+            where = _nan_mask(plan, flat)
+            original = flat[where]
+        target[where] = _nan_codes(plan, original)
+
+
+def _nan_mask(plan: Plan, flat: Array) -> NDArray[np.bool_]:
+    source = plan.source_format
+    if source.name in ("fp16", "fp32", "fp64"):
+        return np.isnan(flat.view(f"f{flat.itemsize}"))
+    if not source.has_nan:
+        return np.zeros(flat.shape, dtype=bool)
+    if source.nan_at_sign:
+        return flat == source.sign_bit
+    line = flat & flat.dtype.type(((1 << source.bits) - 1) & ~source.sign_bit)
+    return line > source.max_code + source.inf_codes  # type: ignore[operator]
+
+
+def _raise_nan(plan: Plan, flat: Array, shape: tuple[int, ...]) -> None:
+    where = _nan_mask(plan, flat)
+    if where.any():
+        index = tuple(int(i) for i in np.unravel_index(int(where.argmax()), shape)) if shape else ()
+        raise ValueError(
+            f"x{list(index) if index else ''} is NaN, which {plan.fmt.name} cannot hold; nan='max' or nan='zero' would choose a value"
+        )
+
+
+def _nan_codes(plan: Plan, bits: Array) -> Array:
+    """The result bits of these NaNs."""
+    positive, negative = plan.nan  # type: ignore[misc]
+    source = plan.source_format
+    minus = (bits & bits.dtype.type(source.sign_bit)) != 0 if source.signed else np.zeros(bits.shape, dtype=bool)
+    out = np.where(minus, plan.result(negative), plan.result(positive))
+    if plan.codes and (width := plan.rules.nan_payload_bits):
+        kept = (bits >> bits.dtype.type(max(source.mantissa_bits - width, 0))) & bits.dtype.type((1 << width) - 1)
+        out = out | kept.astype(plan.result)
+        line = out & plan.result(~plan.fmt.sign_bit & ((1 << plan.fmt.bits) - 1))
+        out = np.where(line == plan.fmt.inf_code, out | plan.result(1), out)
+    return out
+
+
+def _by_definition(plan: Plan, flat: Array, target: Array, words: Array | None, seed: int) -> None:
+    """Formats that no kernel's source can hold, one number at a time."""
+    if words is None and seed >= 0:
+        from .kernels.philox import philox
+
+        words = np.empty(-(-flat.size // 4) * 4, dtype=np.uint32)
+        philox(words, seed, 0)
+        words >>= np.uint32(32 - (plan.rules.random_bits or 32))
+    result_float = {4: np.float32, 8: np.float64}.get(target.itemsize)
+    for i, bits in enumerate(flat.tolist()):
+        try:
+            value = reference.decode(bits, plan.source_format)
+            random = (int(words[i]) if words is not None else 0, plan.rules.random_bits or 32)
+            code = reference.encode(value, plan.fmt, plan.rules, random=random, source=plan.source_format)
+        except ValueError as error:
+            raise ValueError(f"x at flat index {i}: {error}") from None
+        if plan.codes:
+            target[i] = code
+            continue
+        kept = reference.decode(code, plan.fmt)
+        with np.errstate(over="ignore"):
+            try:
+                target[i] = result_float(float(kept)).view(target.dtype) if result_float else 0  # type: ignore[union-attr]
+            except OverflowError:
+                target[i] = result_float(np.inf if kept > 0 else -np.inf).view(target.dtype)  # type: ignore[misc]
+
+
+def _apply(x: Any, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool) -> Any:
+    """The general way: any container, any out."""
+    adapted = adapt(x)
+    bits, source, own = _source(adapted, fmt)
+    seeded = _seeded(rng, rules)
+    if bits is None:  # integers too wide for one exact float
+        return _wide_integers(adapted, fmt, rules, rng, out, codes=codes)
+    result = None if codes else _result_format(own, fmt)
+    rules = with_bits(rules, rng)
+    plan = encode_plan(source, fmt, rules, seeded) if codes else quantize_plan(source, fmt, rules, result, seeded)
+    name = None if codes else result.name  # type: ignore[union-attr]
+    if out is not None:
+        dtype = np.dtype(plan.result) if codes else adapted.wrap(np.empty(0, plan.result), name).dtype
+        _check_out(out, bits.shape, dtype, x if isinstance(x, np.ndarray) else bits)
+        if out.flags.c_contiguous and out.dtype.isnative and not _partial_alias(bits, out):
+            _run(plan, bits, out.view(plan.result), rng)
+            return out
+    made = np.empty(bits.shape, dtype=plan.result)
+    _run(plan, bits, made, rng)
+    if out is None:
+        return adapted.wrap(made, name)
+    out[...] = made if codes else adapted.wrap(made, name)
+    return out
+
+
+def _partial_alias(bits: Array, out: Array) -> bool:
+    return np.may_share_memory(bits, out) and not _same_memory(bits, out)
+
+
+def _wide_integers(adapted: Adapted, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool) -> Any:
+    """Integers that no double holds exactly, into a format with more than 51 mantissa bits."""
+    flat = adapted.data.reshape(-1)
+    made = np.empty(flat.shape, dtype=code_dtype(fmt) if codes else np.float64)
+    for i, value in enumerate(flat.tolist()):
+        code = reference.encode(value, fmt, rules)
+        made[i] = code if codes else float(reference.decode(code, fmt))
+    result = made.reshape(adapted.data.shape)
+    if out is None:
+        return adapted.wrap(result if codes else result.view(np.uint64), None if codes else "fp64")
+    _check_out(out, result.shape, result.dtype, adapted.data)
+    out[...] = result
+    return out
+
+
+def _seeded(rng: Any, rules: Rules) -> bool:
+    explicit = rng[0] if isinstance(rng, tuple) else rng
+    return rules.words == "plain" and isinstance(explicit, (int, np.integer))
+
+
+def with_bits(rules: Rules, rng: Any) -> Rules:
+    """The number of random bits: the profile's, the caller's, or the width of the explicit bits."""
+    if rng is None or not ROUNDINGS[rules.rounding].random_bits or rules.random_bits is not None:
+        return rules
+    if isinstance(rng, tuple):
+        return replace(rules, random_bits=int(rng[1]))
+    if isinstance(rng, (int, np.integer)):
+        return rules
+    return replace(rules, random_bits=min(8 * np.asarray(rng).dtype.itemsize, 32))
+
+
+# --- public -------------------------------------------------------------------------------------
+_fast: dict[Any, Any] = {}
+
+
+def quantize(
+    x: Any, fmt: str | Format, /, *,
+    rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise", subnormals: str = "keep",
+    via: str | Format | None = None, profile: str | None = None, axis: int = -1, rng: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
+    """Round every element to a value of the format, and keep it as a float.
+
+    Parameters
+    ----------
+    x : array_like or number
+        Floats of any width (NumPy, ml_dtypes, torch, jax), integers and bools (exactly, beyond 2**53
+        too), lists; as single numbers also `fractions.Fraction`, `decimal.Decimal` and decimal
+        strings. Any shape and strides.
+    fmt : str or Format
+        Target format.
+    rounding : str
+        ``nearest_even``, ``nearest_away``, ``nearest_zero``, ``toward_zero``, ``away_from_zero``,
+        ``toward_positive``, ``toward_negative``, ``to_odd``, ``stochastic`` (and P3109's
+        ``stochastic_b``, ``stochastic_c``).
+    overflow : str, optional
+        ``saturate``, ``propagate`` or ``nonfinite``; by default a format with an infinity overflows
+        to it and a format without saturates.
+    nan : str
+        NaN into a format that has none: ``raise``, ``max`` or ``zero``.
+    subnormals : str
+        ``keep``, ``flush_inputs``, ``flush_before_rounding``, ``flush_after_rounding``.
+    via : str or Format, optional
+        Round to this format first (two-step hardware).
+    profile : str, optional
+        A named implementation (see `profiles`) that decides all of the above.
+    axis : int
+        For block formats only; element formats ignore it.
+    rng : int, array of integers, or (either, number of bits), optional
+        For the stochastic modes: a seed, or explicit random bits, one integer an element. A seed
+        gives 32 bits an element from Philox4x32-10, of which ``(seed, N)`` uses the top N; an array
+        gives as many bits as its type has.
+    out : numpy.ndarray, optional
+        Where to write; may be `x` itself.
+
+    Returns
+    -------
+    array or number
+        The same container, shape and device. float32 and float64 keep their type; narrower floats
+        keep theirs where it holds every value of the format, else float32; integers become float32
+        (float64 where the format needs it); Python numbers become float.
+
+    Raises
+    ------
+    ValueError
+        Unknown names, NaN into a format without one, a bad `rng` or `out`, or `profile` together
+        with what it decides.
+    TypeError
+        Objects, complex numbers and strings in arrays.
+
+    Notes
+    -----
+    Each element is rounded exactly once (IEEE 754-2019 clause 4.3; OCP OFP8; IEEE P3109 4.7).
+    Gradients are not tracked.
+
+    Examples
+    --------
+    >>> quantize([0.1, 1.06, 449.0, 1e9], "e4m3")
+    array([  0.1015625,   1.       , 448.       , 448.       ])
+    >>> quantize(3.1, "e2m1"), quantize(1e9, "e5m2"), quantize(1e9, "e5m2", overflow="saturate")
+    (3.0, inf, 57344.0)
+    """
+    if type(x) is np.ndarray and x.flags.c_contiguous and rng is None:
+        key = (x.dtype, fmt, rounding, overflow, nan, subnormals, via, profile)
+        hit = _fast.get(key)
+        if hit is None and key not in _fast:
+            hit = _remember(key, x, fmt, rounding, overflow, nan, subnormals, via, profile, codes=False)
+        if hit is not None:
+            return _direct(hit, x, out)
+    rules = rules_for(get(fmt), rounding, overflow, nan, subnormals, via, profile)
+    return _any(x, get(fmt), rules, rng, out, codes=False)
+
+
+def encode(
+    x: Any, fmt: str | Format, /, *,
+    rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise", subnormals: str = "keep",
+    via: str | Format | None = None, profile: str | None = None, axis: int = -1, rng: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
+    """The codes that the elements become: unsigned integers, one a value, never packed.
+
+    Parameters are those of `quantize`.
+
+    Returns
+    -------
+    array of uint8, uint16, uint32 or uint64, or int
+        The narrowest of those types that holds a code of the format; an int for a single number.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `quantize`.
+
+    Notes
+    -----
+    A NaN becomes the format's canonical quiet NaN, its sign kept where the format can; payloads
+    are dropped. Profiles may differ, bit for bit.
+
+    Examples
+    --------
+    >>> encode([1.0, -0.0, 449.0], "e4m3")
+    array([ 56, 128, 126], dtype=uint8)
+    >>> hex(encode(float("nan"), "e4m3")), hex(encode(1e9, "e4m3", overflow="nonfinite"))
+    ('0x7f', '0x7f')
+    """
+    if type(x) is np.ndarray and x.flags.c_contiguous and rng is None:
+        key = (x.dtype, fmt, rounding, overflow, nan, subnormals, via, profile, True)
+        hit = _fast.get(key)
+        if hit is None and key not in _fast:
+            hit = _remember(key, x, fmt, rounding, overflow, nan, subnormals, via, profile, codes=True)
+        if hit is not None:
+            return _direct(hit, x, out)
+    rules = rules_for(get(fmt), rounding, overflow, nan, subnormals, via, profile)
+    return _any(x, get(fmt), rules, rng, out, codes=True)
+
+
+def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: Any = None) -> Any:
+    """The values of codes.
+
+    Parameters
+    ----------
+    codes : array_like of integers, or int
+        Codes of the format, one a value.
+    fmt : str or Format
+        Their format.
+    dtype : dtype
+        float16, float32, float64 or an ml_dtypes float. A value that it cannot hold is rounded to
+        nearest even.
+    out : numpy.ndarray, optional
+        Where to write.
+
+    Returns
+    -------
+    array of `dtype`, or float
+
+    Raises
+    ------
+    ValueError
+        A code outside the format, with its index.
+    TypeError
+        Codes that are no integers.
+
+    Examples
+    --------
+    >>> decode([0x38, 0x7E, 0xFE], "e4m3")
+    array([   1.,  448., -448.], dtype=float32)
+    """
+    fmt = get(fmt)
+    if isinstance(codes, (int, np.integer)) and not isinstance(codes, bool):
+        value = reference.decode(int(codes), fmt)
+        try:
+            return float(value) if dtype is np.float32 else np.dtype(dtype).type(float(value))
+        except OverflowError:
+            return float("inf") if value > 0 else float("-inf")
+    adapted = adapt(codes)
+    if adapted.format is not None or adapted.data.dtype.kind not in "iu":
+        raise TypeError(f"codes have dtype {getattr(codes, 'dtype', adapted.data.dtype)}; integers were expected")
+    raw = _checked_codes(adapted.data, fmt)
+    result = element_format(np.dtype(dtype))
+    if result is None:
+        raise TypeError(f"dtype={dtype!r}: a float type was expected")
+    plan = decode_plan(fmt, get(result))
+    target = np.dtype(dtype)
+    if out is not None:
+        _check_out(out, raw.shape, target, raw)
+        if out.flags.c_contiguous and out.dtype.isnative:
+            _run(plan, raw, out.view(plan.result), None)
+            return out
+    made = np.empty(raw.shape, dtype=plan.result)
+    _run(plan, raw, made, None)
+    if out is None:
+        return adapted.wrap(made, result)
+    out[...] = made.view(target)
+    return out
+
+
+def _checked_codes(codes: Array, fmt: Format) -> Array:
+    """Codes in the format's own unsigned type, each inside the format."""
+    dtype = np.dtype(code_dtype(fmt))
+    bad: Any = None
+    if codes.dtype.kind == "i" and codes.size and codes.min() < 0:
+        bad = codes < 0
+    elif codes.dtype.itemsize * 8 > fmt.bits and codes.size and int(codes.max()) >> fmt.bits:
+        bad = codes > (1 << fmt.bits) - 1
+    elif (valid := valid_codes(fmt)) is not None:
+        known = valid[codes]
+        bad = None if known.all() else ~known
+    if bad is not None:
+        index = np.unravel_index(int(bad.argmax()), codes.shape) if codes.ndim else ()
+        where = f"codes[{', '.join(str(int(i)) for i in index)}]" if index else "the code"
+        raise ValueError(f"{where} = {int(codes[index])} is no code of {fmt.name} ({fmt.bits} bits)")
+    return np.ascontiguousarray(codes, dtype=dtype).reshape(codes.shape)
+
+
+def convert(
+    codes: Any, from_fmt: str | Format, to_fmt: str | Format, /, *,
+    rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise", subnormals: str = "keep",
+    via: str | Format | None = None, profile: str | None = None, rng: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
+    """Codes of one format to codes of another, with one rounding.
+
+    Parameters are those of `encode`; `codes` those of `decode`.
+
+    Examples
+    --------
+    >>> [hex(code) for code in convert([0x7E, 0x7F], "e4m3", "e5m2")]
+    ['0x5f', '0x7e']
+    """
+    source, fmt = get(from_fmt), get(to_fmt)
+    rules = rules_for(fmt, rounding, overflow, nan, subnormals, via, profile)
+    if isinstance(codes, (int, np.integer)) and not isinstance(codes, bool):
+        return int(convert(np.array([codes]), source, fmt, rounding=rounding, overflow=overflow, nan=nan,
+                           subnormals=subnormals, via=via, profile=profile, rng=rng)[0])  # fmt: skip
+    adapted = adapt(codes)
+    if adapted.format is not None or adapted.data.dtype.kind not in "iu":
+        raise TypeError(f"codes have dtype {getattr(codes, 'dtype', adapted.data.dtype)}; integers were expected")
+    raw = _checked_codes(adapted.data, source)
+    plan = encode_plan(source, fmt, with_bits(rules, rng), _seeded(rng, rules))
+    if out is not None:
+        _check_out(out, raw.shape, np.dtype(plan.result), raw)
+    made = out if out is not None and out.flags.c_contiguous else np.empty(raw.shape, dtype=plan.result)
+    _run(plan, raw, made, rng)
+    if out is None:
+        return adapted.wrap(made, None)
+    if made is not out:
+        out[...] = made
+    return out
+
+
+# --- the short way: contiguous NumPy floats, one kernel -----------------------------------------
+def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool) -> Any:
+    """A plan for this kind of call, when the short way serves it; None when it does not."""
+    fmt = get(fmt)
+    rules = rules_for(fmt, *options)
+    hit = None
+    if x.dtype.isnative and x.dtype.kind != "O" and not ROUNDINGS[rules.rounding].random_bits:
+        name = element_format(x.dtype)
+        if name is not None:
+            source = get(name)
+            result = source if codes else _result_format(source, fmt)
+            plan = encode_plan(source, fmt, rules) if codes else quantize_plan(source, fmt, rules, result)
+            if codes:
+                hit = plan, np.dtype(plan.result)
+            elif result is source:
+                hit = plan, x.dtype
+            elif result.name == "fp32":
+                hit = plan, np.dtype(np.float32)
+    if len(_fast) > 4096:
+        _fast.clear()
+    _fast[key] = hit
+    return hit
+
+
+def _direct(hit: Any, x: Array, out: Any) -> Array:
+    plan, dtype = hit
+    if out is None:
+        out = np.empty(x.shape, dtype)
+    elif (
+        type(out) is not np.ndarray or out.dtype != dtype or out.shape != x.shape or not out.flags.carray
+        or np.may_share_memory(x, out)
+    ):  # fmt: skip
+        _check_out(out, x.shape, dtype, x)
+        if not out.flags.c_contiguous:
+            made = np.empty(x.shape, dtype)
+            _run(plan, x.view(plan.source), made.view(plan.result), None)
+            out[...] = made
+            return out
+    _run(plan, x.view(plan.source), out.view(plan.result), None)
+    return out  # type: ignore[no-any-return]
+
+
+# --- single numbers -----------------------------------------------------------------------------
+def _any(x: Any, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool) -> Any:
+    scalar = as_scalar(x)
+    if scalar is None:
+        return _apply(x, fmt, rules, rng, out, codes=codes)
+    if out is not None:
+        raise TypeError("out is for arrays; x is a single number")
+    number, back = scalar
+    if isinstance(number, np.ndarray):
+        if ROUNDINGS[rules.rounding].random_bits and isinstance(rng, (int, np.integer, tuple)) is False and rng is not None:
+            rng = np.asarray(rng).reshape(())
+        made = _apply(number, fmt, rules, rng, None, codes=codes)
+        return back(made) if not codes else int(made)
+    random = (0, 32)
+    if ROUNDINGS[rules.rounding].random_bits:
+        rules = with_bits(rules, rng)
+        words, seed = random_words(rules, rng, ())
+        random = (_first_word(words, seed, rules), rules.random_bits or 32)
+    code = reference.encode(number, fmt, rules, random=random)
+    if codes:
+        return code
+    value = reference.decode(code, fmt)
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _first_word(words: Array | None, seed: int, rules: Rules) -> int:
+    if words is not None:
+        return int(words[0])
+    from .kernels.philox import philox
+
+    block = np.empty(4, dtype=np.uint32)
+    philox(block, seed, 0)
+    return int(block[0]) >> (32 - (rules.random_bits or 32))
+
+

@@ -1,0 +1,181 @@
+"""Which instantiation of the kernels runs, and the loop over chunks and threads.
+
+Small first calls take the NumPy instantiation; Numba is imported once the work is worth it, or by
+`warmup`. Either gives the same bits. Threads are used from 2^22 elements on, each on its own slice.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CHUNK", "run_stages", "warmup"]
+
+#: elements a chunk: buffers of a few stages stay in the second-level cache
+CHUNK = 1 << 14
+
+#: importing Numba and loading a kernel costs about as much as the NumPy kernels take for this many elements
+WORTH_COMPILING = 1 << 20
+#: what a call costs in the NumPy instantiation, in elements
+CALL = 1 << 12
+#: elements below which threads cost more than they give
+WORTH_THREADS = 1 << 22
+
+_lock = threading.Lock()
+_spent = 0
+_vector: Any = None
+_compiled: Any = None
+
+
+def _kernels(elements: int) -> Any:
+    """The instantiation for a call with that much work."""
+    global _spent
+    if _compiled is not None:
+        return _compiled
+    _spent += elements + CALL
+    if _spent >= WORTH_COMPILING:
+        return _load()
+    return _numpy()
+
+
+def _numpy() -> Any:
+    global _vector
+    if _vector is None:
+        from .kernels import vector
+
+        _vector = vector.kernels()
+    return _vector
+
+
+def _load() -> Any:
+    global _compiled
+    with _lock:
+        if _compiled is None:
+            from .kernels import compiled
+
+            _compiled = compiled.kernels()
+    return _compiled
+
+
+def warmup() -> None:
+    """Import Numba and load (or compile) every kernel now rather than on first use.
+
+    Examples
+    --------
+    >>> warmup()
+    """
+    kernels = _load()
+    from .kernels.compiled import SIGNATURES
+
+    for name in SIGNATURES:
+        getattr(kernels, name)
+
+
+def run_stages(
+    stages: Sequence[Any],
+    x: NDArray[Any],
+    out: NDArray[Any],
+    *,
+    words: NDArray[Any] | None = None,
+    seed: int = -1,
+    vector: bool = False,
+) -> bool:
+    """Run stages over flat contiguous bits; whether a watched loop saw a NaN.
+
+    Parameters
+    ----------
+    stages
+        `plan.Stage` rows.
+    x, out
+        One-dimensional contiguous unsigned integers of the first stage's and last stage's types.
+    words, seed
+        Random words, one an element, or the seed of counter-based ones (-1: neither).
+    vector : bool
+        Force the NumPy instantiation.
+    """
+    n = x.size
+    kernels = _numpy() if vector else _kernels(n)
+    threads = _threads(n)
+    if threads == 1:
+        return _slice(kernels, stages, x, out, words, seed, 0, n)
+    step = -(-n // threads // CHUNK) * CHUNK
+    bounds = [(lo, min(lo + step, n)) for lo in range(0, n, step)]
+    for stage in stages:  # load them before the threads do
+        if isinstance(stage.what, str):
+            getattr(kernels, stage.what)
+    pool = _pool(threads)
+    rest = [pool.submit(_slice, kernels, stages, x, out, words, seed, lo, hi) for lo, hi in bounds[1:]]
+    seen = _slice(kernels, stages, x, out, words, seed, *bounds[0])
+    return any([seen, *(future.result() for future in rest)])
+
+
+def _slice(
+    kernels: Any, stages: Sequence[Any], x: NDArray[Any], out: NDArray[Any],
+    words: NDArray[Any] | None, seed: int, lo: int, hi: int,
+) -> bool:  # fmt: skip
+    steps = [_bind(kernels, stage) for stage in stages]
+    random = [stage.what == "random" for stage in stages]
+    direct = x.flags.writeable and x.flags.aligned
+    if len(steps) == 1 and not random[0] and direct:
+        return _beyond_inf(steps[0](x[lo:hi], out[lo:hi]), x)
+    size = min(CHUNK, max(hi - lo, 1))
+    buffers = [np.empty(size, dtype=stage.out) for stage in stages[:-1]]
+    entry = None if direct else np.empty(size, dtype=x.dtype)
+    drawn = np.empty(-(-size // 4) * 4, dtype=np.uint32) if any(random) and words is None else None
+    seen = False
+    for start in range(lo, hi, CHUNK):
+        stop = min(start + CHUNK, hi)
+        chunk = x[start:stop]
+        if entry is not None:  # compiled kernels take writeable arrays only
+            np.copyto(entry[: stop - start], chunk)
+            chunk = entry[: stop - start]
+        for i, step in enumerate(steps):
+            target = out[start:stop] if i == len(steps) - 1 else buffers[i][: stop - start]
+            if random[i]:
+                word = drawn if words is None else words[start:stop]
+                largest = step(chunk, target, word, seed if words is None else -1, start)
+            else:
+                largest = step(chunk, target)
+            seen = seen or _beyond_inf(largest, chunk)
+            chunk = target
+    return seen
+
+
+def _beyond_inf(largest: int | None, x: NDArray[Any]) -> bool:
+    """Whether the largest magnitude a kernel saw is a NaN's."""
+    return bool(largest) and int(largest) > (0x7F800000 if x.dtype.itemsize == 4 else 0x7FF0000000000000)  # type: ignore[arg-type]
+
+
+def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
+    if isinstance(stage.what, str):
+        kernel, row, kind = getattr(kernels, stage.what), stage.row, stage.kind
+        return lambda x, out, *rest: kernel(x, out, row, kind, *rest)
+    return stage.what  # type: ignore[no-any-return]
+
+
+# --- threads --------------------------------------------------------------------------------------
+_executor: tuple[int, int, Any] | None = None
+
+
+def _threads(n: int) -> int:
+    if n < WORTH_THREADS:
+        return 1
+    wanted = os.environ.get("FPFORMATS_NUM_THREADS")
+    count = int(wanted) if wanted and wanted.isdigit() else min(os.cpu_count() or 1, 8)
+    return max(1, min(count, n // (WORTH_THREADS // 2)))
+
+
+def _pool(threads: int) -> Any:
+    """A pool that belongs to this process: a forked child makes its own."""
+    global _executor
+    with _lock:
+        if _executor is None or _executor[0] != os.getpid() or _executor[1] < threads:
+            from concurrent.futures import ThreadPoolExecutor
+
+            _executor = (os.getpid(), threads, ThreadPoolExecutor(threads, thread_name_prefix="fpformats"))
+    return _executor[2]

@@ -1,0 +1,185 @@
+"""`compare`: every number of the report against its definition, worked out in fractions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import fpformats as fp
+from fpformats.compare import Accumulator, Row, compare
+
+
+def by_definition(x, q, fmt):
+    """The row, from the sentences of `Row`'s docstring."""
+    pairs = [(Fraction(a), b) for a, b in zip(x, q, strict=True) if math.isfinite(a)]
+    kept = [(a, Fraction(b)) for a, b in pairs if math.isfinite(b)]
+    lost = len(kept) < len(pairs)
+    signal, noise = sum(a * a for a, _ in pairs), sum((a - b) ** 2 for a, b in kept)
+    if lost:
+        sqnr = -math.inf
+    elif not noise:
+        sqnr = math.inf if signal else math.nan
+    else:
+        sqnr = 10 * (math.log10(signal.numerator) - math.log10(signal.denominator)) if signal else -math.inf
+        sqnr -= 10 * (math.log10(noise.numerator) - math.log10(noise.denominator))
+    relative = [abs(a - b) / abs(a) for a, b in kept if a]
+    some = any(a for a, _ in pairs)
+    return Row(
+        format=fmt.name,
+        bits=fmt.bits,
+        count=len(x),
+        sqnr_db=sqnr,
+        max_rel_error=math.inf if lost else float(max(relative)) if some else math.nan,
+        mean_rel_error=math.inf if lost else float(sum(relative) / len(relative)) if some else math.nan,
+        saturated=sum(a > fmt.max or (fmt.signed and a < fmt.min) for a, _ in pairs),
+        flushed=sum(a != 0 and b == 0 for a, b in pairs),
+        subnormal=sum(math.isfinite(b) and 0 < abs(b) < fmt.smallest_normal for _, b in pairs),
+        inf=sum(map(math.isinf, q)),
+        nan=sum(map(math.isnan, q)),
+    )
+
+
+def assert_rows_agree(got, expected):
+    floats = {"sqnr_db", "max_rel_error", "mean_rel_error"}
+    exactly = dict.fromkeys(floats, 0.0)
+    assert replace(got, **exactly) == replace(expected, **exactly)
+    for name in floats:
+        assert getattr(got, name) == pytest.approx(getattr(expected, name), rel=1e-12, abs=1e-9, nan_ok=True), name
+
+
+def test_a_row_by_hand():
+    """e4m3 of 0.1 is 0.1015625 (13/128); 500 becomes 448; 0.001 rounds to 2^-10's upper neighbour 2^-9."""
+    x = [0.1, 1.0, 500.0, 0.001, 0.0001]
+    row = compare(np.array(x), "e4m3")["e4m3"]
+    assert (row.count, row.saturated, row.flushed, row.subnormal, row.inf, row.nan) == (5, 1, 1, 1, 0, 0)
+    q = [Fraction(13, 128), Fraction(1), Fraction(448), Fraction(1, 512), Fraction(0)]
+    exact = [Fraction(v) for v in x]
+    noise = sum((a - b) ** 2 for a, b in zip(exact, q, strict=True))
+    assert row.sqnr_db == pytest.approx(10 * math.log10(sum(a * a for a in exact) / noise), rel=1e-13)
+    assert row.max_rel_error == 1.0  # what is flushed is lost altogether
+    relative = [abs(a - b) / a for a, b in zip(exact, q, strict=True)]
+    assert row.mean_rel_error == pytest.approx(float(sum(relative) / 5), rel=1e-14)
+
+
+def test_overflow_to_infinity_is_counted_and_spoils_the_errors():
+    row = compare(np.array([1.0, 1e6, np.inf, np.nan], np.float32), "fp16")["fp16"]
+    assert (row.count, row.saturated, row.inf, row.nan) == (4, 1, 2, 1)
+    assert row.sqnr_db == -math.inf
+    assert row.max_rel_error == row.mean_rel_error == math.inf
+    kept = compare(np.array([1.0, 1e6], np.float32), "fp16", overflow="saturate")["fp16"]
+    assert (kept.inf, kept.saturated) == (0, 1)
+    assert kept.max_rel_error == pytest.approx(1 - 0.065504, rel=1e-12)
+
+
+def test_nothing_lost_and_nothing_there():
+    assert compare([1.0, 2.0], "e4m3")["e4m3"].sqnr_db == math.inf
+    zeros = compare([0.0, -0.0], "e4m3")["e4m3"]
+    assert math.isnan(zeros.sqnr_db)
+    assert math.isnan(zeros.mean_rel_error)
+    empty = compare(np.zeros(0, np.float32), "e4m3")["e4m3"]
+    assert (empty.count, math.isnan(empty.max_rel_error)) == (0, True)
+
+
+def test_formats_beyond_float64():
+    """binary16p1se spans 2^-16383 to 2^16382: no float64 saturates, and none is subnormal."""
+    row = compare(np.array([1.7e308, 5e-324]), "binary16p1se", rounding="toward_zero")["binary16p1se"]
+    assert (row.saturated, row.subnormal, row.flushed) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_squares_neither_overflow_nor_underflow(scale):
+    part = Accumulator("fp64")
+    part.update(np.array([3.0, 4.0]) * scale, np.array([3.0, 3.0]) * scale)
+    part.update(np.array([0.0]), np.array([0.0]))
+    assert part.result().sqnr_db == pytest.approx(10 * math.log10(25), rel=1e-12)
+
+
+def test_unsigned_formats():
+    row = compare([-3.0, 500.0, 2.0], "ue4m3")["ue4m3"]
+    assert (row.saturated, row.flushed) == (1, 1)
+
+
+def test_int8_has_no_subnormals():
+    assert compare([0.015625, 1.0], "int8")["int8"].subnormal == 0
+
+
+numbers = hnp.arrays(np.float32, st.integers(0, 40), elements=st.floats(width=32))
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m1", "fp16", "bf16", "e4m3fnuz", "ue5m3"])
+@given(x=numbers, cuts=st.lists(st.integers(0, 40), max_size=3))
+def test_any_chunks_give_the_row_of_the_definition(name, x, cuts):
+    fmt = fp.get(name)
+    q = fp.quantize(x, fmt, nan="zero")
+    part = Accumulator(fmt)
+    for chunk_x, chunk_q in zip(np.split(x, sorted(cuts)), np.split(q, sorted(cuts)), strict=True):
+        part.update(chunk_x, chunk_q)
+    expected = by_definition(x.astype(float).tolist(), q.astype(float).tolist(), fmt)
+    assert_rows_agree(part.result(), expected)
+    assert_rows_agree(compare(x, fmt, nan="zero")[name], expected)
+
+
+def test_chunks_must_match():
+    with pytest.raises(ValueError, match="3 values and q has 2"):
+        Accumulator("e4m3").update(np.ones(3), np.ones(2))
+
+
+def test_long_input_is_the_sum_of_its_chunks():
+    """More than one internal chunk, with the odd ones in the last."""
+    x = np.ones((1 << 20) + 5, np.float32)
+    x[-3:] = 1000, 1e-9, -1000
+    row = compare(x, "e4m3")["e4m3"]
+    assert (row.count, row.saturated, row.flushed) == (x.size, 2, 1)
+
+
+def test_stochastic_does_not_depend_on_chunks():
+    """The bits belong to (seed, index) of the whole input."""
+    x = np.full(3 << 18, 1.03125, np.float32)  # a quarter of the way from 1 to 1.125
+    q = fp.quantize(x, "e4m3", rounding="stochastic", rng=7)
+    part = Accumulator("e4m3")
+    part.update(x, q)
+    got = compare(x, "e4m3", rounding="stochastic", rng=7)["e4m3"]
+    assert_rows_agree(got, part.result())
+
+
+def test_result_reads_well():
+    result = compare([0.1, 1.0, 500.0, 0.001], ["e4m3", "float16"])
+    assert [row.format for row in result] == ["e4m3", "fp16"]
+    assert len(result) == 2
+    assert result["float8_e4m3fn"] is result.rows[0]
+    with pytest.raises(KeyError, match="e5m2 was not compared"):
+        result["e5m2"]
+    lines = str(result).splitlines()
+    assert lines[0].split() == ["format", "bits", "SQNR", "dB", "max", "rel", "mean", "rel", "saturated", "flushed", "subnormal"]
+    assert lines[1].split()[0] == "e4m3"
+    assert "25%" in lines[1]  # one of four saturates
+    assert len({len(line) for line in lines}) == 1
+    assert set(result.as_dict()["e4m3"]) == set(Row.__dataclass_fields__)
+    assert astuple(result.rows[0])[:3] == ("e4m3", 8, 4)
+    assert "inf" in str(compare([1e6], "fp16")).splitlines()[0].split()
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(ValueError, match="unknown format"):
+        compare([1.0], "e4m4")
+    with pytest.raises(TypeError):
+        compare(np.array(["a"], dtype=object), "e4m3")
+    with pytest.raises(ValueError, match="NaN"):
+        compare([math.nan], "e2m1")
+    with pytest.raises(TypeError):
+        compare([1.0], "e4m3", nosuch=1)
+
+
+def test_torch_tensors_on_any_dtype():
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[peers]')")
+    x = torch.tensor([0.1, 1.0, 500.0], dtype=torch.bfloat16, requires_grad=True)
+    row = compare(x, "e4m3")["e4m3"]
+    assert (row.count, row.saturated) == (3, 1)
+    assert_rows_agree(row, compare(x.detach().float().numpy(), "e4m3")["e4m3"])
