@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .convert import convert, decode, encode, quantize
+from .casts import convert, decode, encode, quantize
 from .engine import warmup
 from .format import Format
 from .profiles import profiles
@@ -17,12 +17,12 @@ from .registry import FORMATS as _FORMATS
 from .registry import formats, get
 
 if TYPE_CHECKING:
-    from .compare import compare
-    from .explain import explain
+    from .explore.compare import compare
+    from .explore.explain import explain
 
 __version__ = "0.1.0"
 
-_LAZY = {"compare": "compare", "explain": "explain"}
+_LAZY = {"compare": "explore.compare", "explain": "explore.explain"}
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
 
 __all__ = [

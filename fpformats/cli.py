@@ -10,11 +10,9 @@ Rules of this file
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,55 +24,11 @@ from .format import Format
 from .profiles import PROFILES
 from .registry import ALIASES, FORMATS, P3109_BITS, formats, get
 from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
+from .terminal import print_json, print_table, progress
 
 __all__ = ["main"]
 
 SAMPLE = Path(__file__).parent / "data" / "minilm_attention_output.npy"
-
-#: Values times formats above which a progress bar is worth its place.
-LONG_WORK = 1 << 24
-
-
-# --- output -----------------------------------------------------------------------------------
-
-
-def _print_json(data: Any) -> None:
-    def standard(item: Any) -> Any:  # JSON has no infinities and no NaN: they become text
-        if isinstance(item, float) and not math.isfinite(item):
-            return str(item)
-        if isinstance(item, dict):
-            return {key: standard(value) for key, value in item.items()}
-        return [standard(value) for value in item] if isinstance(item, (list, tuple)) else item
-
-    click.echo(json.dumps(standard(data), indent=2))
-
-
-def _print_table(cells: Sequence[Sequence[str]]) -> None:
-    """Titles and rows as a table; never cut, so that pipes and narrow terminals lose nothing."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for index, title in enumerate(cells[0]):
-        table.add_column(title, justify="right" if index else "left", no_wrap=True, style=None if index else "cyan")
-    for row in cells[1:]:
-        table.add_row(*row)
-    Console(width=1000, markup=False, highlight=False).print(table)
-
-
-@contextmanager
-def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error for long work at a terminal; a function that does nothing elsewhere."""
-    if total < LONG_WORK or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda step: bar.advance(task, step)
 
 
 @contextmanager
@@ -95,9 +49,6 @@ def _usage_errors() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
-# --- the command line -------------------------------------------------------------------------
-
-
 def _named(name: str) -> Format:
     try:
         return get(name)
@@ -113,6 +64,10 @@ def _formats_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
     return list(names)
 
 
+def _optional_format(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    return given and _named(given).name
+
+
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     def decorate(command: Any) -> Any:
         for option in reversed(options):
@@ -122,25 +77,39 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
+def _choice(name: str, table: Iterable[str], **details: Any) -> Callable[..., Any]:
+    return click.option(f"--{name}", type=click.Choice(list(table)), show_default=True, **details)
+
+
 to_option = click.option(
-    "--to", "names", multiple=True, required=True, metavar="FORMAT", callback=_formats_of,
+    "--to",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="FORMAT",
+    callback=_formats_of,
     help="Target format; repeat it or separate names by commas; 'all' is every named format.",
-)  # fmt: skip
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; inf and nan are strings.")
 casting = _options(
-    click.option("--rounding", type=click.Choice(list(ROUNDINGS)), default="nearest_even", show_default=True),
-    click.option("--overflow", type=click.Choice(list(OVERFLOWS)), help="Default: to infinity where there is one, else saturate."),
-    click.option("--nan", type=click.Choice(list(NAN_RULES)), default="raise", show_default=True, help="NaN into a format without one."),
-    click.option("--subnormals", type=click.Choice(list(SUBNORMALS)), default="keep", show_default=True),
-    click.option("--via", metavar="FORMAT", help="Round to this format first.", callback=lambda _, __, name: name and _named(name).name),
-    click.option("--profile", type=click.Choice(list(PROFILES)), metavar="NAME", help="Cast as this implementation does; sets all of the above."),
-)  # fmt: skip
+    _choice("rounding", ROUNDINGS, default="nearest_even"),
+    _choice("overflow", OVERFLOWS, help="By default to infinity where there is one, else saturate."),
+    _choice("nan", NAN_RULES, default="raise", help="What a NaN becomes in a format without one."),
+    _choice("subnormals", SUBNORMALS, default="keep"),
+    click.option("--via", metavar="FORMAT", callback=_optional_format, help="Round to this format first."),
+    _choice(
+        "profile",
+        PROFILES,
+        metavar="NAME",
+        help=f"Cast as a known implementation does, which sets all of the above: {', '.join(PROFILES)}.",
+    ),
+)
 source = _options(
     click.argument("file", required=False, type=click.Path(path_type=Path)),
     click.option("--sample", is_flag=True, help="Use the tensor that comes with fpformats instead of FILE."),
-    click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="Use only this tensor of FILE; may be repeated."),
+    click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="Use only this tensor; may be repeated."),
     click.option("--rng", type=int, metavar="SEED", help="Seed of the stochastic roundings."),
-)  # fmt: skip
+)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -161,14 +130,15 @@ def formats_command(every: bool, as_json: bool) -> None:
 
     rows = [get(name) for name in (formats() if every else FORMATS)]
     if as_json:
-        _print_json([facts(row) for row in rows])
+        print_json([facts(row) for row in rows])
         return
-    _print_table([TITLES, *map(table_row, rows)])
+    print_table([TITLES, *map(table_row, rows)])
     if not every:
         members = len(formats()) - len(FORMATS)
         click.echo(
-            f"and binary{{K}}p{{P}}{{s|u}}{{e|f}}: the {members} formats of IEEE P3109, K bits ({P3109_BITS[0]} to "
-            f"{P3109_BITS[-1]}) of\nprecision P, signed or unsigned, extended (with infinities) or finite; --all lists them"
+            f"and binary{{K}}p{{P}}{{s|u}}{{e|f}}: the {members} formats of IEEE P3109, with K = {P3109_BITS[0]} to "
+            f"{P3109_BITS[-1]} bits and precision P,\nsigned or unsigned, extended (with infinities) or finite; "
+            "--all lists them"
         )
 
 
@@ -181,7 +151,7 @@ def info(name: str, as_json: bool) -> None:
 
     row = _named(name)
     if as_json:
-        _print_json(facts(row) | {"aliases": [alias for alias, target in ALIASES.items() if target == row.name]})
+        print_json(facts(row) | {"aliases": [alias for alias, target in ALIASES.items() if target == row.name]})
     else:
         click.echo(description(row))
 
@@ -190,15 +160,17 @@ def info(name: str, as_json: bool) -> None:
 @click.argument("value")
 @to_option
 @casting
-@click.option("--random", type=int, nargs=2, metavar="R N", help="Random bits of the stochastic roundings: N bits of value R.")
+@click.option(
+    "--random", type=int, nargs=2, metavar="R N", help="Random bits of the stochastic roundings: N bits of value R."
+)
 @json_option
 def explain(value: str, names: list[str], as_json: bool, **options: Any) -> None:
     """How one number gets into a format, every step exact.
 
     VALUE is a decimal, read exactly, or a fraction (1/3), a hexadecimal float (0x1.8p3), inf or nan.
     """
-    from .explain import explain as explained
-    from .explain import scalar
+    from .explore.explain import explain as explained
+    from .explore.explain import scalar
 
     try:
         scalar(value)
@@ -210,7 +182,7 @@ def explain(value: str, names: list[str], as_json: bool, **options: Any) -> None
     with _data_errors():
         results = [explained(value, name, **options) for name in names]
     if as_json:
-        _print_json({result.format.name: result.as_dict() for result in results})
+        print_json({result.format.name: result.as_dict() for result in results})
     else:
         click.echo("\n\n".join(map(str, results)))
 
@@ -232,7 +204,9 @@ def compare(as_json: bool, **arguments: Any) -> None:
 @source
 @to_option
 @casting
-@click.option("--out", metavar="FILE", help="Write the result here. With several formats the name must hold '{format}'.")
+@click.option(
+    "--out", metavar="FILE", help="Write the result here. With several formats the name must hold '{format}'."
+)
 @click.option("--codes", is_flag=True, help="Write codes (unsigned integers) instead of values.")
 @json_option
 def quantize(as_json: bool, out: str | None, codes: bool, **arguments: Any) -> None:
@@ -257,11 +231,13 @@ def _run(
     **rules: Any,
 ) -> None:
     """Both commands that read a file."""
-    from .compare import Comparison
-    from .jobs import check, measure, select, write_quantized
+    from .explore.compare import Comparison
+    from .jobs import check, listed, measure, select, write_quantized
 
     if sample == (file is not None):
-        raise click.UsageError("give FILE, or --sample for the tensor that comes with fpformats" + (", not both" if sample else ""))
+        raise click.UsageError(
+            "give FILE, or --sample for the tensor that comes with fpformats" + (", not both" if sample else "")
+        )
     path = SAMPLE if file is None else file
     targets = {name: Path((out or "").replace("{format}", name)) for name in names}
     if out is not None and len(set(targets.values())) < len(names):
@@ -275,19 +251,23 @@ def _run(
         chosen, skipped = select(path, tensors)
         size = sum(tensor.size for tensor in chosen)
         if skipped:
-            click.echo(f"note: passed over {len(skipped)} tensors of integers ({', '.join(skipped[:3])} ...); --tensor takes one", err=True)
-        with _progress(size * len(rows), "quantizing") as advance:
+            click.echo(f"note: integers are passed over unless --tensor names them: {listed(skipped)}", err=True)
+        with progress(size * len(rows), "quantizing") as advance:
             if out is None:
                 result = measure(chosen, rows, options, advance)
             else:
-                result = Comparison(tuple(write_quantized(chosen, row, options, targets[row.name], codes, advance) for row in rows))
+                result = Comparison(
+                    tuple(write_quantized(chosen, row, options, targets[row.name], codes, advance) for row in rows)
+                )
     what = "sample" if sample else str(path)
     if as_json:
-        _print_json({"file": what, "tensors": [tensor.name for tensor in chosen], "values": size, "formats": result.as_dict()})
+        print_json(
+            {"file": what, "tensors": [tensor.name for tensor in chosen], "values": size, "formats": result.as_dict()}
+        )
         return
     shape = " x ".join(map(str, chosen[0].shape)) if len(chosen) == 1 else f"{len(chosen)} tensors"
     click.echo(f"{what}: {size} values ({shape})")
-    _print_table(result.cells())
+    print_table(result.cells())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -187,7 +187,7 @@ def build_row(fmt: Format, rules: Rules, width: Width, *, codes: bool, source: F
     ends = _ends(fmt, rules, mode)
     row = [0] * R.SIZE
 
-    row[R.FIELD], row[R.DROP], row[R.MANTISSA] = field, drop, m
+    row[R.FIELD], row[R.DROP] = field, drop
     row[R.EMIN] = field << width.mantissa
     half_ulp = 2.0**-m * (0.5 - 2.0 ** -(width.mantissa + 2))
     row[R.UP], row[R.DOWN] = value_bits(1.5 * 2.0**drop, width), value_bits(-1.5 * 2.0**drop, width)

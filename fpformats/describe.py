@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from .explanation import dyadic
+from .explore.explanation import dyadic
 from .format import Format
 from .reference import decode
 from .registry import ALIASES
@@ -29,6 +29,11 @@ def _number(value: int | float | Fraction) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else dyadic(value)
 
 
+def _short(value: Fraction) -> str:
+    """One of a list of values: plain digits for those of ordinary size."""
+    return _number(float(value)) if not value or Fraction(1, 1 << 64) < value < 1 << 64 else dyadic(value)
+
+
 def facts(fmt: Format) -> dict[str, Any]:
     """Every fact as plain data. Numbers beyond float64 are text, such as ``2^16383``."""
     data: dict[str, Any] = {"name": fmt.name}
@@ -38,7 +43,7 @@ def facts(fmt: Format) -> dict[str, Any]:
         "twos_complement", "max_line", "max_code", "inf_code", "nan_code", "clause",
     ):  # fmt: skip
         value = getattr(fmt, key)
-        wide = isinstance(value, Fraction) or isinstance(value, int) and abs(value) >= 1 << 64
+        wide = isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= 1 << 64)
         data[key] = dyadic(value) if wide else value
     return data
 
@@ -91,9 +96,5 @@ def description(fmt: Format) -> str:
         ("aliases", ", ".join(alias for alias, name in ALIASES.items() if name == fmt.name) or "none"),
     ]
     if half_line <= FEW:
-        lines.append(("values", ", ".join(_number(_float(decode(code, fmt))) for code in range(fmt.max_code + 1))))
+        lines.append(("values", ", ".join(_short(Fraction(decode(code, fmt))) for code in range(fmt.max_code + 1))))
     return "\n".join([fmt.name, *(f"  {title:<16} {text}" for title, text in lines)])
-
-
-def _float(value: Fraction | float) -> float | Fraction:
-    return float(value) if Fraction(1, 1 << 1000) < abs(value) < 1 << 1000 or not value else value

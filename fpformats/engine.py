@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "run_stages", "warmup"]
+__all__ = ["CHUNK", "WORTH_THREADS", "compiled", "run_stages", "warmup"]
 
 #: elements a chunk: buffers of a few stages stay in the second-level cache
 CHUNK = 1 << 14
@@ -41,6 +41,11 @@ def _kernels(elements: int) -> Any:
     if _spent >= WORTH_COMPILING:
         return _load()
     return _numpy()
+
+
+def compiled() -> Any:
+    """The compiled kernels, if they are loaded."""
+    return _compiled
 
 
 def _numpy() -> Any:

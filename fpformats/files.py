@@ -15,11 +15,9 @@ bfloat16 and float8 are then just codes, and `decode` turns them into float32 wi
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -27,12 +25,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from .convert import decode
+from .casts import decode
 
-__all__ = ["CHUNK", "SAFETENSORS", "FileError", "Tensor", "by_suffix", "read"]
-
-#: Elements a chunk.
-CHUNK = 1 << 20
+__all__ = ["SAFETENSORS", "FileError", "Tensor", "by_suffix", "read"]
 
 #: safetensors' dtype names. A string on the right is one of our formats: the tensor holds its codes.
 SAFETENSORS: dict[str, tuple[str, str | None]] = {
@@ -75,14 +70,14 @@ class Tensor:
     floating : bool
         Whether it holds floating-point numbers (rather than integers or booleans).
     chunks : callable
-        Iterator over one-dimensional arrays, together the values in C order.
+        Iterator over one-dimensional arrays of at most so many values, together all in C order.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     floating: bool
-    chunks: Callable[[], Iterator[np.ndarray]]
+    chunks: Callable[[int], Iterator[np.ndarray]]
 
     @property
     def size(self) -> int:
@@ -123,6 +118,7 @@ def read(path: Path) -> list[Tensor]:
 
 
 def by_suffix(path: Path, table: dict[str, Any]) -> Any:
+    """The entry of a table of file kinds; `FileError` where it has none."""
     try:
         return table[path.suffix.lower()]
     except KeyError:
@@ -144,14 +140,16 @@ def _tensor(
         raise FileError(f"{path}: {name} is {label}; real numbers of up to 64 bits were expected")
     size = prod(shape)
 
-    def chunks() -> Iterator[np.ndarray]:
-        step = max(size, 1) if fortran else CHUNK
+    def chunks(step: int) -> Iterator[np.ndarray]:
+        step = max(size, 1) if fortran else step
         with open_at() as file:
             for start in range(0, size, step):
                 count = min(step, size - start)
                 raw = file.read(count * dtype.itemsize)
                 if len(raw) != count * dtype.itemsize:
-                    raise FileError(f"{path}: {name} ends early, after {start + len(raw) // dtype.itemsize} of {size} values")
+                    raise FileError(
+                        f"{path}: {name} ends early, after {start + len(raw) // dtype.itemsize} of {size} values"
+                    )
                 values = np.frombuffer(raw, dtype)
                 if fortran:
                     values = values.reshape(shape, order="F").ravel()
@@ -209,7 +207,9 @@ def _read_safetensors(path: Path) -> list[Tensor]:
         descr, codes = SAFETENSORS[entry["dtype"]]
         dtype = np.dtype(descr)
         if not 0 <= begin <= end <= total - 8 - length or end - begin != prod(shape) * dtype.itemsize:
-            raise FileError(f"{path}: {name}'s bytes {begin} to {end} are not {list(shape)} of {entry['dtype']} in this file")
+            raise FileError(
+                f"{path}: {name}'s bytes {begin} to {end} are not {list(shape)} of {entry['dtype']} in this file"
+            )
 
         def open_at(offset: int = 8 + length + begin) -> IO[bytes]:
             file = path.open("rb")
@@ -234,8 +234,8 @@ def _read_csv(path: Path) -> list[Tensor]:
             values = np.loadtxt(file, delimiter=",", ndmin=2, skiprows=titles)
     flat = values.ravel()
 
-    def chunks() -> Iterator[np.ndarray]:
-        return (flat[start : start + CHUNK] for start in range(0, flat.size, CHUNK))
+    def chunks(step: int) -> Iterator[np.ndarray]:
+        return (flat[start : start + step] for start in range(0, flat.size, step))
 
     return [Tensor(path.stem, values.shape, values.dtype, True, chunks)]
 

@@ -95,7 +95,7 @@ def _write_csv(file: IO[bytes], tensors: Sequence[Output]) -> None:
     values = np.concatenate([np.zeros(0, tensor.dtype), *tensor.chunks])
     table = values.reshape(-1, tensor.shape[-1] if tensor.shape else 1)
     # enough digits that reading the file back gives the same number
-    text = {"f": {2: "%.5g", 4: "%.9g", 8: "%.17g"}.get(tensor.dtype.itemsize), "u": "%d"}[tensor.dtype.kind]
+    text = {2: "%.5g", 4: "%.9g", 8: "%.17g"}[tensor.dtype.itemsize] if tensor.dtype.kind == "f" else "%d"
     np.savetxt(file, table, fmt=text, delimiter=",")
 
 

@@ -140,6 +140,13 @@ class Format:
         if self.twos_complement and not (self.signed and not self.nan_codes and not self.inf_codes):
             raise ValueError(f"Format({self.name!r}): two's complement codes are signed and all finite")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, name) for name in type(self).__dataclass_fields__))
+
     def __repr__(self) -> str:
         return (
             f"<Format {self.name}: {self.bits} bits, {'s' if self.signed else 'u'}"

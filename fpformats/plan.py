@@ -58,6 +58,8 @@ class Plan:
     by_definition: bool = False
     #: the result is a code, not a value
     codes: bool = False
+    #: what holds the values, where the definition has to write them
+    result_format: Format | None = None
 
 
 def code_dtype(fmt: Format) -> Any:
@@ -82,11 +84,12 @@ def holds(container: Format, fmt: Format) -> bool:
 
 # --- stages -------------------------------------------------------------------------------------
 def _widen(x: Array, out: Array) -> None:
-    np.copyto(out.view(np.float64), x.view(np.float32))
+    with np.errstate(all="ignore"):  # signalling NaN
+        np.copyto(out.view(np.float64), x.view(np.float32))
 
 
 def _narrow(x: Array, out: Array) -> None:
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         np.copyto(out.view(np.float32), x.view(np.float64), casting="same_kind")
 
 
@@ -166,7 +169,7 @@ def _top_bits(fmt: Format, of: str) -> bool:
 
 def _decode_stages(fmt: Format, width: Width) -> tuple[Stage, ...] | None:
     """Codes to values in the width; None where the values do not fit or no table is small enough."""
-    if fmt.name == width.format or fmt == get(width.format):
+    if fmt == get(width.format):
         return ()
     w32 = WIDTHS[32]
     plain = fmt.has_zero and fmt.subnormals and not fmt.twos_complement and fmt.emax is None
@@ -177,7 +180,8 @@ def _decode_stages(fmt: Format, width: Width) -> tuple[Stage, ...] | None:
         first = Stage(f"decode{np.dtype(code_dtype(fmt)).itemsize * 8}", np.uint32, 0, row)
         return (first,) if width is w32 else (first, Stage(_widen, np.uint64))
     if fmt.bits <= 16:
-        table = decode_table(fmt).astype(width.float, copy=False) if width is w32 else decode_table(fmt)
+        with np.errstate(all="ignore"):  # rounded to the container
+            table = decode_table(fmt).astype(width.float)
         return (Stage(_look_up(table.view(width.uint)), width.uint),)
     return None
 
@@ -329,5 +333,5 @@ def _dtype(fmt: Format) -> Any:
 def _definition(source: Format, fmt: Format, rules: Rules, result: Format, *, codes: bool) -> Plan:
     return Plan(
         (), code_dtype(source), code_dtype(fmt) if codes else code_dtype(result), fmt, rules, source,
-        by_definition=True, codes=codes,
+        by_definition=True, codes=codes, result_format=result,
     )  # fmt: skip

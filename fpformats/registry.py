@@ -83,7 +83,7 @@ ALIASES: dict[str, str] = {
 
 #: P3109's family is a function of K (bits), P (precision), signedness and domain.
 P3109_BITS = range(3, 17)
-_P3109_NAME = re.compile(r"binary(\d{1,2})p(\d{1,2})([su])([ef])")
+_P3109_NAME = re.compile(r"binary([1-9]\d?)p([1-9]\d?)([su])([ef])")
 
 
 def p3109(k: int, p: int, signed: bool, extended: bool) -> Format:
@@ -141,7 +141,7 @@ def _named(name: str) -> Format:
         return row
     if match := _P3109_NAME.fullmatch(name):
         k, p = int(match[1]), int(match[2])
-        if k in P3109_BITS and 1 <= p <= k - (match[3] == "s") and f"{k}p{p}" in name:
+        if k in P3109_BITS and 1 <= p <= k - (match[3] == "s"):
             return p3109(k, p, match[3] == "s", match[4] == "e")
     known = (*FORMATS, *ALIASES, *formats()[len(FORMATS) :])
     near = difflib.get_close_matches(name, known, 3) or difflib.get_close_matches(name.lower(), known, 3, 0.5)

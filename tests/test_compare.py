@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import fpformats as fp
-from fpformats.compare import Accumulator, Row, compare
+from fpformats.explore.compare import Accumulator, Row, compare
 
 
 def by_definition(x, q, fmt):
@@ -157,7 +157,19 @@ def test_result_reads_well():
     with pytest.raises(KeyError, match="e5m2 was not compared"):
         result["e5m2"]
     lines = str(result).splitlines()
-    assert lines[0].split() == ["format", "bits", "SQNR", "dB", "max", "rel", "mean", "rel", "saturated", "flushed", "subnormal"]
+    assert lines[0].split() == [
+        "format",
+        "bits",
+        "SQNR",
+        "dB",
+        "max",
+        "rel",
+        "mean",
+        "rel",
+        "saturated",
+        "flushed",
+        "subnormal",
+    ]
     assert lines[1].split()[0] == "e4m3"
     assert "25%" in lines[1]  # one of four saturates
     assert len({len(line) for line in lines}) == 1

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import fpformats as fp
 from fpformats import reference
-from fpformats.explain import explain
-from fpformats.explanation import dyadic, fields, text
+from fpformats.explore.explain import explain
+from fpformats.explore.explanation import dyadic, fields, text
 from fpformats.rounding import ROUNDINGS
 
 HALF = Fraction(1, 2)
@@ -73,7 +73,7 @@ def test_a_value_of_the_format():
     told = explain(448, "e4m3")
     assert told.below == told.above
     assert (told.below.value, told.code, told.discarded, told.error, told.ulps) == (448, 0x7E, 0, 0, 0)
-    assert "nothing is discarded" in told.rule
+    assert "nothing is discarded" in told.decision
 
 
 def test_overflow_is_decided_after_rounding():
@@ -189,7 +189,7 @@ def test_sources_are_exact(same, value):
 
 @pytest.mark.parametrize("bad", [[1.0, 2.0], np.ones(3), np.ones((1, 1)), 1j, None, np.complex64(1), b"1"])
 def test_one_real_number_only(bad):
-    with pytest.raises(TypeError, match="one (real )?number"):
+    with pytest.raises(TypeError, match=r"one (real )?number"):
         explain(bad, "e4m3")
 
 
@@ -200,7 +200,7 @@ def test_one_real_number_only(bad):
         ({"overflow": "wrap"}, "overflow='wrap'"),
         ({"nan": "keep"}, "nan='keep'"),
         ({"subnormals": "ftz"}, "subnormals='ftz'"),
-        ({"profile": "torch", "rounding": "to_odd"}, "already sets rounding"),
+        ({"profile": "torch", "rounding": "to_odd"}, "already decides rounding"),
         ({"profile": "nosuch"}, "profile='nosuch'"),
         ({"via": "e4m4"}, "unknown format"),
     ],
@@ -224,9 +224,9 @@ def test_the_words_agree_with_the_result(name, x, mode, bits):
     assert told.value == reference.decode(told.code, name) or math.isnan(told.value)
     if told.discarded is not None and not told.events:
         if told.discarded:
-            assert told.rule.endswith(": away from zero" if abs(told.value) > abs(x) else ": toward zero")
+            assert told.decision.endswith(": away from zero" if abs(told.value) > abs(x) else ": toward zero")
         else:
-            assert told.rule.endswith("nothing is discarded, so no rule is asked")
+            assert told.decision.endswith("nothing is discarded, so no rule is asked")
         chosen = told.above if told.value > x or not told.discarded else told.below
         assert chosen.value == told.value
         assert chosen.code == told.code

@@ -73,7 +73,9 @@ def _loops(width: int) -> SimpleNamespace:
     from . import rows
 
     programs = bodies(words(width))
-    unpack = _unpack(rows.SIZE)
+    unpack = {name: _unpack(size) for name, size in rows.PREFIX.items()}
+    unpack_round, unpack_encode, unpack_decode = unpack["round"], unpack["encode"], unpack["decode"]
+    unpack_modes, unpack_general, unpack_random = unpack["modes"], unpack["general"], unpack["random"]
     uint = np.uint32 if width == 32 else np.uint64
     ABS = uint((1 << (width - 1)) - 1)
     ZERO = uint(0)
@@ -104,7 +106,7 @@ def _loops(width: int) -> SimpleNamespace:
     r0, r1, r2, r3 = plain(r0), plain(r1), watched(r2), plain(r3)
 
     def round_kernel(x, out, row, kind):
-        r = unpack(row)
+        r = unpack_round(row)
         if kind == 0:
             return r0(x, out, r)
         if kind == 1:
@@ -116,7 +118,7 @@ def _loops(width: int) -> SimpleNamespace:
     m0, m1, m2, m3, m4 = (watched(body) for body in programs["modes"])
 
     def modes_kernel(x, out, row, kind):
-        r = unpack(row)
+        r = unpack_modes(row)
         if kind == 0:
             return m0(x, out, r)
         if kind == 1:
@@ -130,7 +132,7 @@ def _loops(width: int) -> SimpleNamespace:
     g0, g1 = (watched(body) for body in programs["general"])
 
     def general_kernel(x, out, row, kind):
-        r = unpack(row)
+        r = unpack_general(row)
         if kind == 0:
             return g0(x, out, r)
         return g1(x, out, r)
@@ -139,7 +141,7 @@ def _loops(width: int) -> SimpleNamespace:
     e0, e1, e2, e3 = plain(e0), plain(e1), watched(e2), plain(e3)
 
     def encode_kernel(x, out, row, kind):
-        r = unpack(row)
+        r = unpack_encode(row)
         if kind == 0:
             return e0(x, out, r)
         if kind == 1:
@@ -151,7 +153,7 @@ def _loops(width: int) -> SimpleNamespace:
     decode_body = programs["decode"][0]
 
     def decode_kernel(codes, out, row, kind):
-        r = unpack(row)
+        r = unpack_decode(row)
         for i in range(codes.size):
             out[i] = decode_body(uint(codes[i]), r)
         return ZERO
@@ -162,7 +164,7 @@ def _loops(width: int) -> SimpleNamespace:
     def random_kernel(x, out, row, kind, word, seed, start):
         if seed >= 0:
             fill(word, seed, start)
-        r = unpack(row)
+        r = unpack_random(row)
         largest = ZERO
         if kind == 0:
             for i in range(x.size):

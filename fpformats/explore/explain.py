@@ -16,13 +16,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from . import reference
+from .. import reference
+from ..casts import rules_for
+from ..format import Format, pow2
+from ..registry import ALIASES, get
+from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from .explanation import Exact, Explanation, Point, text
-from .format import Format, pow2
-from .profiles import profile_rules
-from .registry import ALIASES, get
-from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
-from .rounding import rounding as rounding_row
 
 __all__ = ["explain", "scalar"]
 
@@ -34,11 +33,11 @@ def scalar(x: Any) -> tuple[Any, str | None]:
     """One number for `reference`, and the name of the format it came in where it has one."""
     if isinstance(x, str):
         try:
-            size = Decimal(x.strip())
+            decimal = Decimal(x.strip())
         except ArithmeticError:
             reference.exact(x)  # "1/3" and hexadecimal floats; ValueError for anything else
         else:
-            if size.is_finite() and abs(size.adjusted()) > DECIMAL_EXPONENT:
+            if decimal.is_finite() and abs(decimal.adjusted()) > DECIMAL_EXPONENT:
                 raise ValueError(f"{x!r}: a decimal exponent within {DECIMAL_EXPONENT} was expected")
         return x, None
     if isinstance(x, (bool, int, float, Fraction, Decimal)) and not hasattr(x, "dtype"):
@@ -57,21 +56,6 @@ def scalar(x: Any) -> tuple[Any, str | None]:
     except (TypeError, ValueError):
         raise TypeError(f"explain takes one real number or decimal string, got {type(x).__name__}") from None
     return value, ALIASES.get(name, name) if name.startswith(("float", "bfloat")) else None
-
-
-def _rules(fmt: Format, profile: str | None, given: dict[str, Any]) -> Rules:
-    """The keywords as `Rules`, checked; or the profile's."""
-    if profile is not None:
-        if clash := [name for name, value in given.items() if value != getattr(Rules(), name)]:
-            raise ValueError(f"profile={profile!r} already sets {clash[0]}; give one of the two")
-        return profile_rules(profile, fmt)
-    rounding_row(given["rounding"])
-    for name, table in (("overflow", OVERFLOWS), ("nan", NAN_RULES), ("subnormals", SUBNORMALS)):
-        if given[name] not in table and not (name == "overflow" and given[name] is None):
-            raise ValueError(f"{name}={given[name]!r}: one of {', '.join(table)} was expected")
-    if given["via"] is not None:
-        given["via"] = get(given["via"]).name
-    return Rules(**given)
 
 
 def _signed(negative: bool, magnitude: Fraction | str) -> Exact:
@@ -122,11 +106,11 @@ def _walk(negative: bool, x: Fraction, fmt: Format, rules: Rules, bits: tuple[in
         return {"above": _point(fmt.min_line, False, fmt, fmt.max_line), "events": tuple(events)}
     odd = bool((line - fmt.min_line) & 1)
     away = reference._away(mode.name, negative, odd, v, bits)
-    rule = f"{mode.name}: nothing is discarded, so no rule is asked"
+    decision = "nothing is discarded, so no rule is asked"
     if v:
-        here = f"v = {text(v)}, line {line} is {'odd' if odd else 'even'}, x {'<' if negative else '>'} 0"
+        here = f"v = {text(v)}, s {'odd' if odd else 'even'} (line {line}), x {'<' if negative else '>'} 0"
         here += f", N = {bits[1]}, R = {bits[0]}" if mode.random_bits else ""
-        rule = f"{mode.name} rounds away from zero if: {mode.rule}. {here}: {'away from' if away else 'toward'} zero"
+        decision = f"{here}: {'away from' if away else 'toward'} zero"
     chosen = line + step * away
     # what else applies
     limit = fmt.max_line + (fmt.twos_complement and negative)
@@ -157,7 +141,7 @@ def _walk(negative: bool, x: Fraction, fmt: Format, rules: Rules, bits: tuple[in
         "midpoint": _signed(negative, fmt.value_of_line(line) + gap / 2),
         "discarded": v,
         "tie": v == Fraction(1, 2),
-        "rule": rule,
+        "decision": decision,
         "events": tuple(events),
         "gap": gap,
     }
@@ -168,7 +152,11 @@ def _special(magnitude: str, negative: bool, fmt: Format, rules: Rules) -> dict[
     overflow = rules.overflow_of(fmt.has_inf)
     if magnitude == "nan":
         keeps = fmt.has_nan or rules.nan_codes is not None
-        event = "NaN: the quiet NaN of the format or profile" if keeps else f"NaN, which {fmt.name} has not: {NAN_RULES[rules.nan]}"
+        event = (
+            "NaN: the quiet NaN of the format or profile"
+            if keeps
+            else f"NaN, which {fmt.name} has not: {NAN_RULES[rules.nan]}"
+        )
     elif negative and not fmt.signed:
         event = f"unsigned: negative numbers: {rules.negative_of(fmt.has_inf)}"
     elif rules.inf == "nan":
@@ -220,18 +208,27 @@ def explain(
     --------
     >>> import fpformats as fp
     >>> fp.explain("3.1", "e4m3")
-    @@
+    3.1 into e4m3
+      exact value  3.1
+      below        3 (line 68, code 0x44 = 0 1000 100)
+      above        3.25 (line 69, code 0x45 = 0 1000 101)
+      midpoint     3.125
+      discarded    v = 0.4 of the step; guard 0, round 1, sticky 1
+      rule         nearest_even, away from zero if: v > 1/2, or v = 1/2 and s odd
+                   v = 0.4, s even (line 68), x > 0: toward zero
+      result       3 = code 0x44 = 0 1000 100
+      error        -0.1 = 0.4 ulp
     >>> fp.explain(17, "e4m3").tie
     True
     """
     fmt = get(fmt)
     number, source = scalar(x)
-    rules = _rules(
-        fmt, profile, {"rounding": rounding, "overflow": overflow, "nan": nan, "subnormals": subnormals, "via": via}
-    )
+    rules = rules_for(fmt, rounding, overflow, nan, subnormals, via, profile)
     mode = ROUNDINGS[rules.rounding]
     if mode.random_bits and random is None:
-        raise ValueError(f"rounding={mode.name!r} has two outcomes; random=(R, N) chooses one by N random bits of value R")
+        raise ValueError(
+            f"rounding={mode.name!r} has two outcomes; random=(R, N) chooses one by N random bits of value R"
+        )
     bits = random or (0, 32)
     if not 0 <= bits[0] < 1 << bits[1]:
         raise ValueError(f"random={random!r}: R must lie in 0 .. 2**N - 1")
@@ -243,7 +240,7 @@ def explain(
     events: tuple[str, ...] = ()
     start = exact
     if rules.subnormals == "flush_inputs" and source is not None and _is_finite(exact):
-        if 0 < abs(exact) < pow2(get(source).emin):
+        if 0 < abs(Fraction(exact)) < pow2(get(source).emin):
             start = -0.0 if negative else Fraction(0)
             events = (f"flush: {SUBNORMALS[rules.subnormals]} ({source})",)
     if rules.via is not None:
@@ -268,5 +265,5 @@ def explain(
         value=value,
         error=error,
         ulps=ulps,
-        **{**nothing, "rule": f"{mode.name}: not asked", **steps, "events": events + steps["events"]},
+        **{**nothing, "decision": "not asked", **steps, "events": events + steps["events"]},
     )

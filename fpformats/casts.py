@@ -21,6 +21,7 @@ from .randomness import random_words
 from .registry import get
 from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules, rounding as rounding_row
 from .scalars import as_scalar, exact_integers
+from .short import Short
 from .tables import valid_codes
 
 __all__ = ["convert", "decode", "encode", "quantize"]
@@ -87,7 +88,7 @@ def _same_memory(a: Array, b: Array) -> bool:
     return a.__array_interface__["data"] == b.__array_interface__["data"] and a.strides == b.strides and a.itemsize == b.itemsize
 
 
-def _run(plan: Plan, bits: Array, out: Array, rng: Any) -> None:
+def _run(plan: Plan, bits: Array, out: Array, rng: Any = None) -> None:
     """One plan over one array: `bits` and `out` are contiguous and of the same shape."""
     flat, target = bits.reshape(-1), out.reshape(-1)
     words, seed = None, -1
@@ -156,23 +157,17 @@ def _by_definition(plan: Plan, flat: Array, target: Array, words: Array | None, 
         words = np.empty(-(-flat.size // 4) * 4, dtype=np.uint32)
         philox(words, seed, 0)
         words >>= np.uint32(32 - (plan.rules.random_bits or 32))
-    result_float = {4: np.float32, 8: np.float64}.get(target.itemsize)
+    holder = Rules(nan="max")
     for i, bits in enumerate(flat.tolist()):
+        random = (int(words[i]) if words is not None else 0, plan.rules.random_bits or 32)
         try:
             value = reference.decode(bits, plan.source_format)
-            random = (int(words[i]) if words is not None else 0, plan.rules.random_bits or 32)
             code = reference.encode(value, plan.fmt, plan.rules, random=random, source=plan.source_format)
         except ValueError as error:
             raise ValueError(f"x at flat index {i}: {error}") from None
-        if plan.codes:
-            target[i] = code
-            continue
-        kept = reference.decode(code, plan.fmt)
-        with np.errstate(over="ignore"):
-            try:
-                target[i] = result_float(float(kept)).view(target.dtype) if result_float else 0  # type: ignore[union-attr]
-            except OverflowError:
-                target[i] = result_float(np.inf if kept > 0 else -np.inf).view(target.dtype)  # type: ignore[misc]
+        if not plan.codes:
+            code = reference.encode(reference.decode(code, plan.fmt), plan.result_format, holder)
+        target[i] = code
 
 
 def _apply(x: Any, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool) -> Any:
@@ -229,6 +224,10 @@ def with_bits(rules: Rules, rng: Any) -> Rules:
     if rng is None or not ROUNDINGS[rules.rounding].random_bits or rules.random_bits is not None:
         return rules
     if isinstance(rng, tuple):
+        if len(rng) != 2:
+            raise ValueError(f"rng={rng!r}: (seed or bits, number of bits) was expected")
+        if not 1 <= int(rng[1]) <= 32:
+            raise ValueError(f"rng: 1 to 32 random bits were expected, got {rng[1]}")
         return replace(rules, random_bits=int(rng[1]))
     if isinstance(rng, (int, np.integer)):
         return rules
@@ -236,7 +235,8 @@ def with_bits(rules: Rules, rng: Any) -> Rules:
 
 
 # --- public -------------------------------------------------------------------------------------
-_fast: dict[Any, Any] = {}
+_fast: dict[Any, Short | None] = {}
+_array = np.array
 
 
 def quantize(
@@ -305,13 +305,15 @@ def quantize(
     >>> quantize(3.1, "e2m1"), quantize(1e9, "e5m2"), quantize(1e9, "e5m2", overflow="saturate")
     (3.0, inf, 57344.0)
     """
-    if type(x) is np.ndarray and x.flags.c_contiguous and rng is None:
-        key = (x.dtype, fmt, rounding, overflow, nan, subnormals, via, profile)
+    number = type(x) is float and x == x and out is None
+    if (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:
+        array = _array([x]) if number else x
+        key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile)
         hit = _fast.get(key)
         if hit is None and key not in _fast:
-            hit = _remember(key, x, fmt, rounding, overflow, nan, subnormals, via, profile, codes=False)
+            hit = _remember(key, array, fmt, rounding, overflow, nan, subnormals, via, profile, codes=False)
         if hit is not None:
-            return _direct(hit, x, out)
+            return hit(array, out).item() if number else hit(array, out)
     rules = rules_for(get(fmt), rounding, overflow, nan, subnormals, via, profile)
     return _any(x, get(fmt), rules, rng, out, codes=False)
 
@@ -347,13 +349,15 @@ def encode(
     >>> hex(encode(float("nan"), "e4m3")), hex(encode(1e9, "e4m3", overflow="nonfinite"))
     ('0x7f', '0x7f')
     """
-    if type(x) is np.ndarray and x.flags.c_contiguous and rng is None:
-        key = (x.dtype, fmt, rounding, overflow, nan, subnormals, via, profile, True)
+    number = type(x) is float and x == x and out is None
+    if (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:
+        array = _array([x]) if number else x
+        key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile, True)
         hit = _fast.get(key)
         if hit is None and key not in _fast:
-            hit = _remember(key, x, fmt, rounding, overflow, nan, subnormals, via, profile, codes=True)
+            hit = _remember(key, array, fmt, rounding, overflow, nan, subnormals, via, profile, codes=True)
         if hit is not None:
-            return _direct(hit, x, out)
+            return hit(array, out).item() if number else hit(array, out)
     rules = rules_for(get(fmt), rounding, overflow, nan, subnormals, via, profile)
     return _any(x, get(fmt), rules, rng, out, codes=True)
 
@@ -396,15 +400,21 @@ def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: An
             return float(value) if dtype is np.float32 else np.dtype(dtype).type(float(value))
         except OverflowError:
             return float("inf") if value > 0 else float("-inf")
+    if type(codes) is np.ndarray and codes.flags.c_contiguous:
+        key = (codes.dtype, fmt, dtype)
+        hit = _fast.get(key)
+        if hit is None and key not in _fast:
+            whole = codes.dtype == code_dtype(fmt) and 8 * codes.dtype.itemsize == fmt.bits  # no code is out of range
+            hit = Short(*_decode_plan(fmt, dtype), _check_out, _run) if whole else None
+            _keep(key, hit)
+        if hit is not None:
+            return hit(codes, out)
     adapted = adapt(codes)
     if adapted.format is not None or adapted.data.dtype.kind not in "iu":
         raise TypeError(f"codes have dtype {getattr(codes, 'dtype', adapted.data.dtype)}; integers were expected")
     raw = _checked_codes(adapted.data, fmt)
-    result = element_format(np.dtype(dtype))
-    if result is None:
-        raise TypeError(f"dtype={dtype!r}: a float type was expected")
-    plan = decode_plan(fmt, get(result))
-    target = np.dtype(dtype)
+    plan, target = _decode_plan(fmt, dtype)
+    result = element_format(target)
     if out is not None:
         _check_out(out, raw.shape, target, raw)
         if out.flags.c_contiguous and out.dtype.isnative:
@@ -416,6 +426,13 @@ def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: An
         return adapted.wrap(made, result)
     out[...] = made.view(target)
     return out
+
+
+def _decode_plan(fmt: Format, dtype: Any) -> tuple[Plan, np.dtype[Any]]:
+    result = element_format(np.dtype(dtype))
+    if result is None:
+        raise TypeError(f"dtype={dtype!r}: a float type was expected")
+    return decode_plan(fmt, get(result)), np.dtype(dtype)
 
 
 def _checked_codes(codes: Array, fmt: Format) -> Array:
@@ -471,46 +488,30 @@ def convert(
     return out
 
 
-# --- the short way: contiguous NumPy floats, one kernel -----------------------------------------
-def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool) -> Any:
-    """A plan for this kind of call, when the short way serves it; None when it does not."""
+# --- the short way: contiguous NumPy floats, plans kept by their arguments ----------------------
+def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool) -> Short | None:
+    """The short way for this kind of call; None where there is none."""
     fmt = get(fmt)
     rules = rules_for(fmt, *options)
     hit = None
-    if x.dtype.isnative and x.dtype.kind != "O" and not ROUNDINGS[rules.rounding].random_bits:
-        name = element_format(x.dtype)
-        if name is not None:
-            source = get(name)
-            result = source if codes else _result_format(source, fmt)
-            plan = encode_plan(source, fmt, rules) if codes else quantize_plan(source, fmt, rules, result)
-            if codes:
-                hit = plan, np.dtype(plan.result)
-            elif result is source:
-                hit = plan, x.dtype
-            elif result.name == "fp32":
-                hit = plan, np.dtype(np.float32)
-    if len(_fast) > 4096:
-        _fast.clear()
-    _fast[key] = hit
+    if x.dtype.isnative and x.dtype.kind in "fV" and not ROUNDINGS[rules.rounding].random_bits:
+        source = get(element_format(x.dtype) or "")
+        if codes:
+            plan = encode_plan(source, fmt, rules)
+            dtype = np.dtype(plan.result)
+        else:
+            result = _result_format(source, fmt)
+            plan = quantize_plan(source, fmt, rules, result)
+            dtype = x.dtype if result is source else np.dtype(np.float32)
+        hit = Short(plan, dtype, _check_out, _run)
+    _keep(key, hit)
     return hit
 
 
-def _direct(hit: Any, x: Array, out: Any) -> Array:
-    plan, dtype = hit
-    if out is None:
-        out = np.empty(x.shape, dtype)
-    elif (
-        type(out) is not np.ndarray or out.dtype != dtype or out.shape != x.shape or not out.flags.carray
-        or np.may_share_memory(x, out)
-    ):  # fmt: skip
-        _check_out(out, x.shape, dtype, x)
-        if not out.flags.c_contiguous:
-            made = np.empty(x.shape, dtype)
-            _run(plan, x.view(plan.source), made.view(plan.result), None)
-            out[...] = made
-            return out
-    _run(plan, x.view(plan.source), out.view(plan.result), None)
-    return out  # type: ignore[no-any-return]
+def _keep(key: Any, hit: Short | None) -> None:
+    if len(_fast) > 4096:
+        _fast.clear()
+    _fast[key] = hit
 
 
 # --- single numbers -----------------------------------------------------------------------------

@@ -6,10 +6,11 @@ import decimal
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
-from .format import Format
-from .rounding import Rules
+from ..format import Format
+from ..rounding import ROUNDINGS, Rules
 
 __all__ = ["Exact", "Explanation", "Point", "dyadic", "fields", "text"]
 
@@ -44,8 +45,8 @@ def dyadic(value: int | float | Fraction) -> str:
     odd, exponent = exact.numerator, 1 - exact.denominator.bit_length()
     if exact.denominator != 1 << -exponent:
         return str(exact)
-    while odd % 2 == 0:
-        odd, exponent = odd // 2, exponent + 1
+    zeros = (odd & -odd).bit_length() - 1
+    odd, exponent = odd >> zeros, exponent + zeros
     power = f"2^{exponent}"
     if exponent == 0:
         return str(odd)
@@ -54,7 +55,7 @@ def dyadic(value: int | float | Fraction) -> str:
 
 def _plain(value: Exact | None) -> float | str | None:
     """For JSON: the float where that is exact, else the fraction as text."""
-    if value is None or isinstance(value, float) and math.isfinite(value):
+    if value is None or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, float):
         return str(value)
@@ -67,12 +68,13 @@ def _plain(value: Exact | None) -> float | str | None:
 def fields(code: int, fmt: Format) -> str:
     """A code's bits, the sign, exponent and mantissa fields apart.
 
-    >>> fields(0x7E, get("e4m3"))
+    >>> import fpformats as fp
+    >>> fields(0x7E, fp.E4M3)
     '0 1111 110'
     """
     bits = f"{code:0{fmt.bits}b}"
     cuts = (0, int(fmt.signed), fmt.signed + fmt.exponent_bits, fmt.bits)
-    return " ".join(bits[a:b] for a, b in zip(cuts, cuts[1:]) if a < b)
+    return " ".join(bits[a:b] for a, b in pairwise(cuts) if a < b)
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ class Explanation:
         The discarded part v of the magnitude, 0 <= v < 1, in steps between the neighbours.
     tie : bool
         Whether x is exactly the midpoint.
-    rule : str
-        The rounding rule and how it decided.
+    decision : str
+        What the rounding rule looked at, and its answer.
     events : tuple of str
         What else applied: overflow, flush, NaN, a negative number into an unsigned format, ...
     code : int
@@ -117,7 +119,7 @@ class Explanation:
     error : Fraction or float
         Result minus exact value.
     ulps : float
-        \\|error\\| in steps between the neighbours.
+        Size of the error in steps between the neighbours.
     """
 
     x: str
@@ -130,7 +132,7 @@ class Explanation:
     midpoint: Fraction | None
     discarded: Fraction | None
     tie: bool
-    rule: str
+    decision: str
     events: tuple[str, ...]
     code: int
     value: Exact
@@ -146,11 +148,17 @@ class Explanation:
         second, rest = divmod(rest * 2, 1)
         return int(guard), int(second), int(rest > 0)
 
+    @property
+    def rule(self) -> str:
+        """The rounding rule that was in force."""
+        mode = ROUNDINGS[self.rules.rounding]
+        return f"{mode.name}, away from zero if: {mode.rule}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON: numbers are floats where that is exact, else fractions as text."""
 
         def point(at: Point | None) -> dict[str, Any] | None:
-            return at and {"value": _plain(at.value), "line": at.line, "code": at.code}
+            return None if at is None else {"value": _plain(at.value), "line": at.line, "code": at.code}
 
         return {
             "x": self.x,
@@ -166,6 +174,7 @@ class Explanation:
             "guard_round_sticky": self.grs and list(self.grs),
             "tie": self.tie,
             "rule": self.rule,
+            "decision": self.decision,
             "events": list(self.events),
             "value": _plain(self.value),
             "code": self.code,
@@ -194,12 +203,10 @@ class Explanation:
             lines.append(("midpoint", f"{text(self.midpoint)}{', x is on it: a tie' if self.tie else ''}"))
             bits = "guard {}, round {}, sticky {}".format(*self.grs or ())
             lines.append(("discarded", f"v = {text(self.discarded)} of the step; {bits}"))
-        lines.append(("rule", self.rule))
+        lines += [("rule", self.rule), ("", self.decision)] if self.discarded else [("rule", self.decision)]
         lines += [("then", event) for event in self.events]
         lines.append(("result", f"{text(self.value)} = code {self.code:#x} = {fields(self.code, fmt)}"))
         lines.append(("error", f"{text(self.error)} = {self.ulps:.4g} ulp"))
         return "\n".join([f"{self.x} into {fmt.name}", *(f"  {name:<12} {text}" for name, text in lines)])
 
     __repr__ = __str__
-
-

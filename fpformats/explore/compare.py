@@ -16,13 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from .format import Format
-from .registry import get
+from ..arrays import adapt
+from ..casts import decode, quantize
+from ..format import Format
+from ..registry import get
 
 __all__ = ["Accumulator", "Comparison", "Row", "compare"]
 
 #: Elements a step: large enough that NumPy's overhead vanishes, small enough to stay in cache.
-CHUNK = 1 << 18
+CHUNK = 1 << 13
 
 #: The table's columns: title, and how a row fills it.
 COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
@@ -101,17 +103,18 @@ class _Squares:
         if top == math.inf:
             self.total = math.inf
             return
-        exponent = max(math.frexp(top)[1], self.exponent if self.total else -1100)
-        scaled = np.ldexp(magnitudes, -exponent)
+        # not below -1000, so that the scale is a float; squares of what is left there are far from zero
+        exponent = max(math.frexp(top)[1], -1000)
+        if self.total:
+            exponent = max(exponent, self.exponent)
+        scaled = magnitudes * math.ldexp(1.0, -exponent)
         self.total = math.ldexp(self.total, 2 * (self.exponent - exponent)) + float(np.dot(scaled, scaled))
         self.exponent = exponent
 
 
 def _ratio_db(signal: _Squares, noise: _Squares) -> float:
-    if signal.total == 0.0 and noise.total == 0.0:
-        return math.nan
     if noise.total == 0.0:
-        return math.inf
+        return math.inf if signal.total else math.nan
     if signal.total == 0.0 or noise.total == math.inf:
         return -math.inf
     powers = 2 * (signal.exponent - noise.exponent) * math.log10(2)
@@ -158,29 +161,36 @@ class Accumulator:
         self._counts = dict.fromkeys(("count", "saturated", "flushed", "subnormal", "inf", "nan"), 0)
 
     def update(self, x: np.ndarray, q: np.ndarray) -> None:
-        """Count inputs `x` and their results `q`, arrays of the same shape."""
-        x = np.asarray(x, dtype=np.float64).ravel()
-        q = np.asarray(q, dtype=np.float64).ravel()
+        """Count inputs `x` and their results `q`, arrays of the same size."""
+        x, q = np.asarray(x).reshape(-1), np.asarray(q).reshape(-1)
         if x.shape != q.shape:
             raise ValueError(f"x has {x.size} values and q has {q.size}; as many of each were expected")
+        for start in range(0, x.size, CHUNK):
+            stop = start + CHUNK
+            self._add(x[start:stop].astype(np.float64), q[start:stop].astype(np.float64))
+
+    def _add(self, x: np.ndarray, q: np.ndarray) -> None:
         counts = self._counts
         counts["count"] += x.size
-        counts["inf"] += int(np.isinf(q).sum())
-        counts["nan"] += int(np.isnan(q).sum())
+        if not np.isfinite(q).all():
+            counts["inf"] += int(np.count_nonzero(np.isinf(q)))
+            counts["nan"] += int(np.count_nonzero(np.isnan(q)))
         finite = np.isfinite(x)
         if not finite.all():
             x, q = x[finite], q[finite]
         size, small = np.abs(x), np.abs(q)
-        counts["saturated"] += int(((x > self._above) | (x < self._below)).sum())
-        counts["flushed"] += int(((small == 0) & (size != 0)).sum())
-        counts["subnormal"] += int(((small != 0) & (small < self._normal)).sum())
+        nonzero = size != 0
+        zeros = small == 0
+        counts["saturated"] += int(np.count_nonzero((x > self._above) | (x < self._below)))
+        counts["flushed"] += int(np.count_nonzero(zeros & nonzero))
+        counts["subnormal"] += int(np.count_nonzero((small < self._normal) & ~zeros))
         with np.errstate(over="ignore"):  # a huge x against a far smaller q
-            error = np.abs(x - q)
+            error = np.abs(np.subtract(x, q, out=x), out=x)
         error[np.isnan(error)] = math.inf  # x is finite here, so q was NaN
         self._signal.add(size)
         self._noise.add(error)
-        if not size.all():
-            error, size = error[size != 0], size[size != 0]
+        if not nonzero.all():
+            error, size = error[nonzero], size[nonzero]
         with np.errstate(over="ignore"):  # the quotient of a subnormal x
             error /= size
         self._nonzero += size.size
@@ -202,12 +212,7 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rows of a comparison, in the order the formats were given. Prints as a table.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-    """
+    """The rows of a comparison, in the order the formats were given. Prints as a table."""
 
     rows: tuple[Row, ...]
 
@@ -234,7 +239,8 @@ class Comparison:
 
         The columns for infinities and NaN are left out where no result is either.
         """
-        shown = [(title, fill) for title, fill in COLUMNS if title not in ("inf", "nan") or any(getattr(row, title) for row in self.rows)]
+        empty = {title for title in ("inf", "nan") if not any(getattr(row, title) for row in self.rows)}
+        shown = [(title, fill) for title, fill in COLUMNS if title not in empty]
         return [tuple(title for title, _ in shown), *(tuple(fill(row) for _, fill in shown) for row in self.rows)]
 
     def __str__(self) -> str:
@@ -265,13 +271,30 @@ def compare(x: object, formats: Iterable[str | Format] | str | Format, /, **opti
     --------
     >>> import fpformats as fp
     >>> print(fp.compare([0.1, 1.0, 500.0, 0.001], ["e4m3", "fp16"]))
-    @@
+    format  bits  SQNR dB   max rel  mean rel  saturated  flushed  subnormal
+    e4m3       8    19.66     0.953     0.268        25%        0        25%
+    fp16      16   146.23  0.000404  0.000162          0        0          0
     >>> fp.compare([0.1, 1.0], ["e2m1"])["e2m1"].flushed
     1
     """
     names = [formats] if isinstance(formats, (str, Format)) else list(formats)
-    rows = []
-    for fmt in map(get, names):
-        part = Accumulator(fmt)
-        ...
-    return Comparison(tuple(rows))
+    if np.isscalar(x):
+        x = [x]
+    return Comparison(tuple(_row(x, get(fmt), options) for fmt in names))
+
+
+def _row(x: Any, fmt: Format, options: dict[str, Any]) -> Row:
+    part = Accumulator(fmt)
+    result = quantize(x, fmt, **options)
+    for chunk, rounded in zip(_chunks(x), _chunks(result), strict=True):
+        part.update(chunk, rounded)
+    return part.result()
+
+
+def _chunks(array: Any) -> Iterator[np.ndarray]:
+    """Any array's values as float64, a chunk at a time."""
+    adapted = adapt(array)
+    flat = adapted.data.reshape(-1)
+    for start in range(0, flat.size, CHUNK):
+        chunk = flat[start : start + CHUNK]
+        yield chunk.astype(np.float64) if adapted.format is None else decode(chunk, adapted.format, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Looking at formats: one number explained, many numbers compared."""

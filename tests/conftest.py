@@ -1,0 +1,27 @@
+"""What several test files share: how a peer is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def need() -> Callable[..., None]:
+    """``need(torch_cast, cuda_host)``: go on only if these oracles can be used.
+
+    A missing peer skips the test and says why. Where FPFORMATS_REQUIRE_PEERS=1 it fails it: CI must not be green because
+    nothing was compared.
+    """
+
+    def need(*oracles: ModuleType) -> None:
+        for oracle in oracles:
+            if reason := oracle.available():
+                if os.environ.get("FPFORMATS_REQUIRE_PEERS") == "1":
+                    pytest.fail(f"FPFORMATS_REQUIRE_PEERS=1, but {reason}")
+                pytest.skip(reason)
+
+    return need

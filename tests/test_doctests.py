@@ -1,0 +1,31 @@
+"""Every example in the docstrings and in the README runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import fpformats
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(fpformats.__path__, "fpformats.")
+    if not module.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("name", ["fpformats", *MODULES])
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+@pytest.mark.skipif(not README.exists(), reason="README.md is not beside the tests: not a checkout")
+def test_readme():
+    failed, tried = doctest.testfile(str(README), module_relative=False)
+    assert (failed, tried > 5) == (0, True)
