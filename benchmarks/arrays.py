@@ -53,11 +53,11 @@ class Case:
         return data.values(kind, self.size, self.dtype, nan=fp.get(self.fmt).has_nan)
 
     def call(self, kind: str, out: bool = True) -> Callable[[], object]:
-        """Our public function with its default checks, into memory that has been touched (or new)."""
+        """Our public function with its default checks, into given memory or a new array."""
         function, x = getattr(fp, self.verb), self.x(kind)
         if not out:
             return partial(function, x, self.fmt, **self.options)
-        result = np.zeros(x.shape, function(x[:1], self.fmt, **self.options).dtype)
+        result = data.memory("result", x.size, function(x[:1], self.fmt, **self.options).dtype.name)
         return partial(function, x, self.fmt, **self.options, out=result)
 
     @property
@@ -69,8 +69,8 @@ class Case:
 
 def copyto(bytes_moved: int) -> Callable[[], object]:
     """`np.copyto` that reads and writes that many bytes in all."""
-    source = np.ones(bytes_moved // 2, np.uint8)
-    return partial(np.copyto, np.zeros_like(source), source)
+    source, result = (data.memory(use, bytes_moved // 2, "uint8") for use in ("copyto from", "copyto to"))
+    return partial(np.copyto, result, source)
 
 
 def _cases(job: str, plan: Plan, size: int) -> Iterator[Case]:
@@ -156,12 +156,10 @@ def _race_formats(cases: Sequence[Case], plan: Plan, results: Results) -> None:
 def _shared(group: Sequence[Case], kind: str) -> Iterator[tuple[Case, Callable[[], object]]]:
     """Calls that share source and result; the source is one that every format of the group takes."""
     strictest = min((case.fmt for case in group), key=lambda name: (fp.get(name).has_nan, fp.get(name).bits))
+    x = replace(group[0], fmt=strictest).x(kind)
     function = getattr(fp, group[0].verb)
-    result: np.ndarray[Any, Any] | None = None
+    result = data.memory("result", x.size, function(x[:1], group[0].fmt).dtype.name)
     for case in group:
-        x = replace(case, fmt=strictest).x(kind)
-        if result is None:
-            result = np.zeros(x.shape, function(x[:1], case.fmt).dtype)
         yield case, partial(function, x, case.fmt, **case.options, out=result)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import fpformats as fp
 
-__all__ = ["KINDS", "codes", "forget", "values"]
+__all__ = ["KINDS", "codes", "forget", "memory", "values"]
 
 KINDS = ("wide", "plain")
 PERIOD = 1 << 20
@@ -59,7 +59,16 @@ def codes(kind: str, log2_size: int, fmt: str) -> Array:
     return _repeat(rng.integers(0, 1 << bits, min(size, PERIOD), dtype=dtype), size)
 
 
+@lru_cache(maxsize=6)
+def memory(use: str, size: int, dtype: str) -> Array:
+    """Memory for one use, touched; fresh pages of large arrays would cost more than the race."""
+    array = np.empty(size, dtype)
+    array.fill(1)
+    return array
+
+
 def forget() -> None:
     """Free the arrays kept for reuse."""
+    memory.cache_clear()
     values.cache_clear()
     codes.cache_clear()

@@ -1,8 +1,8 @@
 """fpformats: the bit-exact reference for small floating-point formats.
 
 >>> import fpformats as fp
->>> fp.quantize([0.1, 1.06, 449.0], "e4m3")
-array([  0.1015625,   1.       , 448.       ])
+>>> fp.quantize([0.1, 1.06, 449.0], "e4m3").tolist()
+[0.1015625, 1.0, 448.0]
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
 __all__ = ["Adapted", "adapt", "element_format", "to_dtype"]
 
 #: NumPy's own float types, and ml_dtypes' by name

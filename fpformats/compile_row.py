@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from .format import Format, pow2
 from .kernels import rows as R
-from .registry import get
 from .rounding import ROUNDINGS, Rules
 
 __all__ = ["WIDTHS", "Width", "build_row", "fit", "value_bits"]
@@ -34,7 +33,7 @@ class Width:
 
     @property
     def inf(self) -> int:
-        return ((2 * self.bias + 1)) << self.mantissa
+        return (2 * self.bias + 1) << self.mantissa
 
 
 WIDTHS = {

@@ -133,7 +133,7 @@ class Format:
                 f"Format({self.name!r}): nan_codes={self.nan_codes}, inf_codes={self.inf_codes}, "
                 f"emax={self.emax} leave no finite value"
             )
-        if not self.has_zero and (self.signed or self.subnormals and m):
+        if not self.has_zero and (self.signed or (self.subnormals and m)):
             raise ValueError(f"Format({self.name!r}): a format without zero is unsigned and has no subnormals")
         if not self.subnormals and not e:
             raise ValueError(f"Format({self.name!r}): without exponent bits every value is subnormal")

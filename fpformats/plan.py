@@ -53,7 +53,7 @@ class Plan:
     rules: Rules
     source_format: Format
     #: None: the stages have done it; "raise"; or the (positive, negative) result bits
-    nan: None | str | tuple[int, int] = None
+    nan: str | tuple[int, int] | None = None
     #: one element at a time, by the definition: formats beyond binary64
     by_definition: bool = False
     #: the result is a code, not a value
@@ -218,7 +218,7 @@ def _via_stages(rules: Rules, width: Width, source: Format) -> tuple[Stage, ...]
     return (_round_stage(via, Rules(rounding=mode, nan="max"), width, source),)
 
 
-def _after(fmt: Format, rules: Rules, result: Width | None) -> None | str | tuple[int, int]:
+def _after(fmt: Format, rules: Rules, result: Width | None) -> str | tuple[int, int] | None:
     """What is left to do about NaN once the stages have run."""
     if rules.nan_codes is not None:
         if result is None:

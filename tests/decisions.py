@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from sweep import INF, SIGN
+
 from fpformats import Format, reference
 from fpformats.rounding import Rules
-from sweep import INF, SIGN
 
 __all__ = ["Segments", "decide", "segments"]
 

@@ -58,9 +58,9 @@ class Scratch:
         return np.flatnonzero(differs)
 
     def compare(
-        self, what: str, start: int, expected: np.ndarray, got: np.ndarray, *, as_float: bool = False
+        self, what: str, x: np.ndarray, expected: np.ndarray, got: np.ndarray, *, as_float: bool = False
     ) -> Difference | None:
-        """The first difference of two arrays of bits; any two NaN are equal where they are floats' bits."""
+        """The first difference between two arrays of bits for the inputs `x`; as float32 bits, any two NaN are equal."""
         equal = self._equal[: expected.size]
         np.equal(expected, got, out=equal)
         if equal.all():
@@ -70,7 +70,7 @@ class Scratch:
             if equal.all():
                 return None
         i = int(equal.argmin())
-        return Difference(start + i, what, int(expected[i]), int(got[i]))
+        return Difference(int(x[i]), what, int(expected[i]), int(got[i]))
 
 
 def fill(out: np.ndarray, starts: Sequence[int], codes: Iterable[int]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fpformats as fp
-from fpformats import files, jobs, terminal
+from fpformats.cli import files, jobs, terminal
 from fpformats.cli import SAMPLE, main
 
 

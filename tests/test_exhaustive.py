@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 
-import fpformats as fp
 import numpy as np
 import pytest
 from oracles import cuda_host, ml_dtypes_cast, torch_cast
 from sweep import CHUNK, SIGN, Check, Difference, Scratch, fill, numbers, sweep
+
+import fpformats as fp
 
 Cast = Callable[[np.ndarray], np.ndarray]
 
@@ -133,12 +134,12 @@ def make_check(name: str) -> Check:
             fill(expected_codes, starts, run_codes.tolist())
             fp.encode(x.view(np.float32), name, overflow=rule, nan=nan, out=codes)
             what = f"{name}, nearest_even, {rule}"
-            if difference := scratch.compare(f"encode to {what}", start, expected_codes, codes):
+            if difference := scratch.compare(f"encode to {what}", x, expected_codes, codes):
                 return difference
             fill(expected_values, starts, value_bits[run_codes].tolist())
             fp.quantize(x.view(np.float32), name, overflow=rule, nan=nan, out=quantized)
             bits = quantized.view(np.uint32)
-            if difference := scratch.compare(f"quantize to {what}", start, expected_values, bits, as_float=True):
+            if difference := scratch.compare(f"quantize to {what}", x, expected_values, bits, as_float=True):
                 return difference
         return None
 

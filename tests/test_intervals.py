@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Iterable
 from functools import partial
 
-import fpformats as fp
 import numpy as np
 import pytest
 from decisions import decide, segments
-from fpformats.rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from sweep import CHUNK, SIGN, Check, Difference, Scratch, fill, sweep
+
+import fpformats as fp
+from fpformats.rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 
 SWEPT = ("fp16", "bf16", "tf32", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "e4m3fnuz", "e5m2fnuz", "e4m3_ieee", "e3m4")
 TOY = fp.Format("toy", exponent_bits=3, mantissa_bits=2, bias=3, emax=2, subnormals=False)
@@ -64,7 +65,7 @@ def make_check(fmt: str, expected: list[tuple[Rules, Expected]], dtype: np.dtype
         for what, options, runs in calls:
             runs.write(wanted, start)
             fp.encode(values, fmt, out=got, **options)
-            if difference := scratch.compare(what, start, wanted, got):
+            if difference := scratch.compare(what, x, wanted, got):
                 return difference
         return None
 
@@ -87,7 +88,7 @@ def test_all_float32(fmt: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt", HELD, ids=lambda fmt: fp.get(fmt).name)
 def test_every_combination_at_every_boundary(fmt: str | fp.Format) -> None:
-    cut, scratch = segments(fp.get(fmt)), Scratch(1 << 22)
+    cut, scratch = segments(fp.get(fmt)), Scratch(1 << 21)
     combinations = itertools.product(MODES, OVERFLOWS, SUBNORMALS)
     if fp.get(fmt).bits > 8:  # a large format's share of the time
         combinations = itertools.product(MODES, OVERFLOWS, ["keep"])
@@ -98,6 +99,5 @@ def test_every_combination_at_every_boundary(fmt: str | fp.Format) -> None:
             for bits in (cut.start, cut.last):
                 x = bits.astype(np.uint32) | np.uint32(SIGN * negative)
                 got = fp.encode(x.view(np.float32), fmt, **keywords(rules))
-                difference = scratch.compare(described(fmt, rules), 0, codes.astype(got.dtype), got)
-                where = f" (0x{x[difference.x]:08x})" if difference else ""
-                assert difference is None, f"{difference}{where}"
+                difference = scratch.compare(described(fmt, rules), x, codes.astype(got.dtype), got)
+                assert difference is None, str(difference)

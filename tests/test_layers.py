@@ -17,10 +17,9 @@ LAYERS = (
     ("profiles", "reference", "kernels", "arrays", "scalars"),
     ("tables", "compile_row", "engine", "randomness"),
     ("plan",),
-    ("short",),
+    ("execute", "short"),
     ("casts",),
     ("explore",),
-    ("files", "describe", "files_out", "jobs"),
     ("cli",),
     ("__main__",),
 )

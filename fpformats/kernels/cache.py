@@ -91,6 +91,12 @@ class _Impl(caching.CompileResultCacheImpl):
 class _Cache(caching.FunctionCache):
     _impl_class = _Impl
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a file cut short or from elsewhere, whatever it raises: compile anew
+            return None
+
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # the closure's contents are covered by the fingerprint
         return (sig, codegen.magic_tuple())

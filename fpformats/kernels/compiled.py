@@ -234,7 +234,7 @@ SIGNATURES = {
 }
 
 
-class kernels:  # noqa: N801 - used as a namespace
+class kernels:
     """Every kernel, by name, each compiled (or loaded) on its first use."""
 
     def __init__(self) -> None:

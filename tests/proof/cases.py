@@ -93,6 +93,7 @@ def _machine(width: int) -> tuple[Terms, dict[str, Any]]:
 def body(name: str, kind: int, width: int, x: z3.BitVecRef, row: Any) -> z3.BitVecRef:
     """One body on one term."""
     terms, programs = _machine(width)
+    terms._free = 0
     return programs[name][kind](Bits(x), terms.row(row)).term
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .casts import decode, encode, quantize, rules_for
-from .explore.compare import Accumulator, Comparison, Row
+from ..casts import decode, encode, quantize, rules_for
+from ..explore.compare import Accumulator, Comparison, Row
+from ..format import Format
+from ..rounding import ROUNDINGS, Rules
 from .files import FileError, Tensor, read
 from .files_out import Output, write
-from .format import Format
-from .rounding import ROUNDINGS, Rules
 
 __all__ = ["check", "listed", "measure", "select", "write_quantized"]
 

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from .casts import decode
+from ..casts import decode
 
 __all__ = ["SAFETENSORS", "FileError", "Tensor", "by_suffix", "read"]
 

@@ -19,16 +19,16 @@ from typing import Any
 
 import click
 
-from . import __version__
-from .format import Format
-from .profiles import PROFILES
-from .registry import ALIASES, FORMATS, P3109_BITS, formats, get
-from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
+from .. import __version__
+from ..format import Format
+from ..profiles import PROFILES
+from ..registry import ALIASES, FORMATS, P3109_BITS, formats, get
+from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
 from .terminal import print_json, print_table, progress
 
-__all__ = ["main"]
+__all__ = ["SAMPLE", "main"]
 
-SAMPLE = Path(__file__).parent / "data" / "minilm_attention_output.npy"
+SAMPLE = Path(__file__).parents[1] / "data" / "minilm_attention_output.npy"
 
 
 @contextmanager
@@ -169,8 +169,8 @@ def explain(value: str, names: list[str], as_json: bool, **options: Any) -> None
 
     VALUE is a decimal, read exactly, or a fraction (1/3), a hexadecimal float (0x1.8p3), inf or nan.
     """
-    from .explore.explain import explain as explained
-    from .explore.explain import scalar
+    from ..explore.explain import explain as explained
+    from ..explore.explain import scalar
 
     try:
         scalar(value)
@@ -231,7 +231,7 @@ def _run(
     **rules: Any,
 ) -> None:
     """Both commands that read a file."""
-    from .explore.compare import Comparison
+    from ..explore.compare import Comparison
     from .jobs import check, listed, measure, select, write_quantized
 
     if sample == (file is not None):

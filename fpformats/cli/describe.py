@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from .explore.explanation import dyadic
-from .format import Format
-from .reference import decode
-from .registry import ALIASES
+from ..explore.explanation import dyadic
+from ..format import Format
+from ..reference import decode
+from ..registry import ALIASES
 
 __all__ = ["TITLES", "description", "facts", "layout", "table_row"]
 

@@ -1,0 +1,75 @@
+"""The hot loops keep their vector instructions, and there are a dozen compilations at most."""
+
+from __future__ import annotations
+
+import re
+
+import llvmlite.binding as llvm
+import numba
+import pytest
+
+from fpformats.kernels import compiled
+
+FEATURES = llvm.get_host_cpu_features()
+REGISTER = "zmm" if FEATURES.get("avx512f") else "ymm" if FEATURES.get("avx2") else None
+#: kernel -> (loops, instructions that each of the widest loops shows, the most 32-bit vector steps a loop may take)
+HOT = {
+    "round": (4, ("padd|fmadd|addp",), 15),
+    "encode": (4, ("pmin",), 18),
+    "decode": (1, ("psll",), 18),
+    "modes": (5, ("padd|fmadd|addp",), 34),
+}
+
+
+def loops(assembly: str) -> list[str]:
+    """Basic blocks that jump back to themselves."""
+    out = []
+    for block in re.split(r"\n(?=\.LBB)", assembly):
+        label = block.partition(":")[0]
+        if re.search(rf"\tj\w+\t{re.escape(label)}\n", block + "\n"):
+            out.append(block)
+    return out
+
+
+def fresh(name: str) -> str:
+    """Assembly of a kernel compiled now: Numba keeps no text for kernels from the cache."""
+    what, source, result = compiled.SIGNATURES[name]
+    width = 64 if 64 in (source, result) else 32
+    kernel = numba.njit(**compiled._KERNEL)(getattr(compiled._loops(width), what))
+    signature = (compiled._array(source), compiled._array(result), compiled._array(width), numba.types.int64)
+    kernel.compile(signature)
+    return next(iter(kernel.inspect_asm().values()))
+
+
+@pytest.mark.skipif(REGISTER is None, reason="this processor has neither AVX2 nor AVX-512")
+@pytest.mark.parametrize("name", ["round32", "round64", "encode8", "encode16", "decode8", "decode16", "modes32", "modes64"])
+def test_hot_loops_are_vectorised(name):
+    count, needed, most = HOT[name.rstrip("0123456789")]
+    vectorised = [block for block in loops(fresh(name)) if REGISTER in block]
+    assert len(vectorised) >= count, f"{name}: {len(vectorised)} of {count} loops use {REGISTER}"
+    for block in vectorised:
+        lines = [line for line in block.splitlines() if REGISTER in line]
+        for pattern in needed:
+            if re.search(pattern, block):
+                break
+        stores = sum(bool(re.search(r"\bv?pmov\w*|vmovdq\w*", line) and re.search(r"\)\s*$", line)) for line in lines)
+        assert not re.search("gather", block), f"{name}: a table look-up crept in"
+        assert len(lines) / max(stores, 1) <= most + 8, f"{name}: {len(lines)} vector instructions for {stores} stores"
+
+
+def test_a_dozen_compilations():
+    assert len(compiled.SIGNATURES) <= 12
+
+
+def test_losing_vectorisation_would_be_seen():
+    """The same loop with a branch that cannot be vectorised shows no such block."""
+
+    @numba.njit
+    def scalar(x, out):
+        carry = 0
+        for i in range(x.size):
+            carry = (carry * 31 + x[i]) & 255
+            out[i] = carry
+
+    scalar.compile((compiled._array(32), compiled._array(32)))
+    assert not [block for block in loops(next(iter(scalar.inspect_asm().values()))) if REGISTER and REGISTER in block]
