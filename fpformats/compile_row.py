@@ -72,6 +72,9 @@ def fit(fmt: Format, width: Width) -> str | None:
     return "general"
 
 
+StandIns = dict[str, tuple[int, int]]  # what -> (positive, negative) bits
+Ends = dict[str, tuple[str, str]]  # "over", "inf" -> (positive, negative) what
+
 # What each mode adds to the dropped bits: (halve, always, if_negative, if_odd, plus, plus_odd);
 # True stands for "all bits".
 _ADDEND = {
@@ -101,24 +104,29 @@ MODES = {
 _RANDOM = {"stochastic": (0, 1, 0, 0), "stochastic_b": (1, 2, 1, 0), "stochastic_c": (0, 1, 0, 1)}
 
 
+def _line_bits(fmt: Format, line: int, width: Width) -> int:
+    """The source's bits of the value at a line; infinity's beyond the source's last number."""
+    drop, field = width.mantissa - fmt.mantissa_bits, fmt.emin + width.bias
+    if line >= 1 << fmt.mantissa_bits or field == 1:
+        return min((line << drop) + ((field - 1) << width.mantissa), width.inf)
+    return value_bits(fmt.value_of_line(line), width)
+
+
 def _last(fmt: Format, mode: str, width: Width) -> int:
     """The largest magnitude whose rounded line is at most `max_line`, in the source's bits."""
-    inside = fmt.value_of_line(fmt.max_line)
-    beyond = fmt.value_of_line(fmt.max_line + 1)
-    middle = (inside + beyond) / 2
+    inside, beyond = (_line_bits(fmt, fmt.max_line + i, width) for i in (0, 1))
     odd = (fmt.max_line - fmt.min_line) & 1
-    edge, included = {
-        "nearest_even": (middle, not odd),
-        "nearest_away": (middle, False),
-        "nearest_zero": (middle, True),
-        "to_odd": (beyond, False) if odd else (inside, True),
-    }.get(mode, (inside, True))
-    bits = value_bits(edge, width)
-    at = Fraction(float(width.uint(bits).view(width.float))) if bits < width.inf else edge + 1
-    return bits if at < edge or (at == edge and included) else bits - 1
+    middle, between = (inside + beyond) // 2, beyond - inside > 1  # no number between: none at the middle
+    last = {
+        "nearest_even": middle - (odd and between),
+        "nearest_away": middle - between,
+        "nearest_zero": middle,
+        "to_odd": beyond - 1 if odd else inside,
+    }.get(mode, inside)
+    return min(last, width.inf - 1)
 
 
-def _ends(fmt: Format, rules: Rules, mode: str) -> dict[str, tuple[str, str]]:
+def _ends(fmt: Format, rules: Rules, mode: str) -> Ends:
     """What stands for (positive, negative) overflow and infinity: "max", "inf" or "nan"."""
     rule = rules.overflow_of(fmt.has_inf)
     beyond = "inf" if fmt.has_inf else "nan" if fmt.has_nan else "max"
@@ -143,7 +151,7 @@ def adjacent_ends(fmt: Format, rules: Rules) -> bool:
     return over == "max" or after == (fmt.inf_code if over == "inf" else fmt.nan_code)
 
 
-def _stand_ins(fmt: Format, width: Width, *, codes: bool) -> dict[str, tuple[int, int]]:
+def _stand_ins(fmt: Format, width: Width, *, codes: bool) -> StandIns:
     """The (positive, negative) bits of "max", "inf" and "nan", as codes or values."""
     sign = 1 << (width.bits - 1)
     if codes:
@@ -155,14 +163,16 @@ def _stand_ins(fmt: Format, width: Width, *, codes: bool) -> dict[str, tuple[int
             nan = fmt.nan_code
             out["nan"] = (nan, nan if fmt.nan_at_sign else nan | fmt.sign_bit)  # type: ignore[assignment, operator]
         return out
-    largest = value_bits(fmt.value_of_line(fmt.max_line), width)
-    lowest = value_bits(fmt.value_of_line(fmt.max_line + fmt.twos_complement), width) | sign
-    nan = value_bits(float("nan"), width) & ~sign
+    largest = _line_bits(fmt, fmt.max_line, width)
+    lowest = _line_bits(fmt, fmt.max_line + fmt.twos_complement, width) | sign
+    nan = width.inf | 1 << (width.mantissa - 1)
     one_nan = fmt.nan_at_sign or not fmt.signed
     return {"max": (largest, lowest), "inf": (width.inf, width.inf | sign), "nan": (nan, nan if one_nan else nan | sign)}
 
 
-def build_row(fmt: Format, rules: Rules, width: Width, *, codes: bool, source: Format) -> NDArray[Any]:
+def build_row(
+    fmt: Format, rules: Rules, width: Width, *, codes: bool, source: Format, kernel: str = "random", seeded: bool = False
+) -> NDArray[Any]:
     """The row for one target, one set of rules and one width of source.
 
     Parameters
@@ -175,83 +185,131 @@ def build_row(fmt: Format, rules: Rules, width: Width, *, codes: bool, source: F
         Whether the kernel's specials are codes or values.
     source : Format
         The type the numbers came in; only ``flush_inputs`` asks.
+    kernel : str
+        A key of `rows.PREFIX`: what it does not read is left 0.
+    seeded : bool
+        Whether random words come whole, to be cut to N bits, or are N bits already.
     """
-    mode = rules.rounding
-    random = ROUNDINGS[mode].random_bits
-    steady = "nearest_even" if random else mode
-    m, field = fmt.mantissa_bits, fmt.emin + width.bias
-    drop = width.mantissa - m
-    everything, sign = (1 << width.bits) - 1, 1 << (width.bits - 1)
-    stand_ins = _stand_ins(fmt, width, codes=codes)
-    ends = _ends(fmt, rules, mode)
     row = [0] * R.SIZE
+    size = R.PREFIX[kernel]
+    stand_ins = _stand_ins(fmt, width, codes=codes)
+    ends = _ends(fmt, rules, rules.rounding)
+    _rounding_fields(row, fmt, rules, width)
+    _end_fields(row, fmt, rules, width, stand_ins, ends)
+    _code_fields(row, fmt, rules, width, ends)
+    if size > R.SIGN_CODE:
+        _mode_fields(row, fmt, rules, width, source, stand_ins, ends)
+    if size > R.UNITY:
+        _random_fields(row, fmt, rules, width, seeded)
+    if size > R.INF_FLIP:
+        _general_fields(row, fmt, rules, width, codes)
+        if ROUNDINGS[rules.rounding].random_bits:  # more would leave the kernel's integers
+            row[R.CLAMP] = _power_bits(fmt.maxexp + 1, width)
+    everything = (1 << width.bits) - 1
+    return np.array([value & everything for value in row[:size]], dtype=width.uint)
 
-    row[R.FIELD], row[R.DROP] = field, drop
-    row[R.EMIN] = field << width.mantissa
-    half_ulp = 2.0**-m * (0.5 - 2.0 ** -(width.mantissa + 2))
-    row[R.UP], row[R.DOWN] = value_bits(1.5 * 2.0**drop, width), value_bits(-1.5 * 2.0**drop, width)
-    row[R.STEP], row[R.TIE] = value_bits(2.0**-m, width), value_bits(half_ulp, width)
-    in_signed, mirrored, _ = MODES[steady]
-    row[R.DOMAIN] = everything if in_signed else everything ^ sign
-    row[R.FLIP] = sign if mirrored else 0
-    halve, always, if_negative, if_odd, plus, plus_odd = _ADDEND[steady]
-    row[R.HALVE], row[R.PLUS], row[R.PLUS_ODD] = halve, plus, plus_odd
-    for place, flag in ((R.ALWAYS, always), (R.IF_NEGATIVE, if_negative), (R.IF_ODD, if_odd)):
-        row[place] = everything if flag else 0
+
+def _power_bits(exponent: int, width: Width) -> int:
+    """The source's bits of a power of two that is normal there."""
+    return min(max(exponent + width.bias, 0), 2 * width.bias + 1) << width.mantissa
+
+
+def _rounding_fields(row: list[int], fmt: Format, rules: Rules, width: Width) -> None:
+    m, drop = fmt.mantissa_bits, width.mantissa - fmt.mantissa_bits
+    sign = 1 << (width.bits - 1)
+    row[R.FIELD], row[R.DROP] = fmt.emin + width.bias, drop
+    row[R.EMIN] = row[R.FIELD] << width.mantissa
+    row[R.UP] = _power_bits(drop, width) | 1 << (width.mantissa - 1)  # 1.5 * 2^drop
+    row[R.DOWN] = row[R.UP] | sign
     row[R.HALF] = (1 << (drop - 1)) - 1 if drop else 0
-    row[R.KEEP] = everything ^ ((1 << drop) - 1)
+    row[R.KEEP] = ~((1 << drop) - 1)
     row[R.ONE_IF_DROP] = int(drop > 0)
+    row[R.STEP] = _power_bits(-m, width)
 
-    # ends
-    row[R.LAST] = _last(fmt, steady, width)
-    row[R.LARGEST] = stand_ins["max"][0] if not codes else value_bits(fmt.value_of_line(fmt.max_line), width)
+
+def _end_fields(
+    row: list[int], fmt: Format, rules: Rules, width: Width, stand_ins: StandIns, ends: Ends
+) -> None:
+    """Overflow, infinity and NaN."""
+    row[R.LAST] = _last(fmt, "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding, width)
+    row[R.LARGEST] = _line_bits(fmt, fmt.max_line, width)
     for name, where, flip in (("over", R.OVER, R.OVER_FLIP), ("inf", R.INF, R.INF_FLIP)):
         positive, negative = (stand_ins[end][i] for i, end in enumerate(ends[name]))
         row[where], row[flip] = positive, positive ^ negative
-    row[R.OVER_UP] = stand_ins[ends["over"][mode == "toward_negative"]][0]
+    row[R.OVER_UP] = stand_ins[ends["over"][rules.rounding == "toward_negative"]][0]
     positive, negative = stand_ins.get("nan", stand_ins["max"])
     row[R.NAN], row[R.NAN_FLIP] = positive, positive ^ negative
-    normal = 1 << m if fmt.exponent_bits else 0
-    normal_bits = value_bits(fmt.value_of_line(normal), width)
-    if rules.subnormals == "flush_inputs":
-        row[R.FLUSH_IN] = value_bits(pow2(source.emin), width) if source.emin + width.bias >= 1 else 0
-    elif rules.subnormals == "flush_before_rounding" and fmt.has_zero:
-        row[R.FLUSH_IN] = normal_bits
-    elif rules.subnormals == "flush_after_rounding":
-        row[R.FLUSH_OUT], row[R.FLUSH_LINE] = normal_bits, normal
-    row[R.ZERO_BELOW] = max(row[R.FLUSH_IN] - 1, 0)
 
-    # lines
-    row[R.MAX_LINE], row[R.MAX_LINE_NEGATIVE] = fmt.max_line, int(fmt.twos_complement)
-    row[R.MIN_LINE], row[R.ODD_FLIP] = fmt.min_line, fmt.min_line & 1
-    row[R.GAP] = 0 if fmt.subnormals else m
+
+def _code_fields(row: list[int], fmt: Format, rules: Rules, width: Width, ends: Ends) -> None:
+    """Lines, signs and codes."""
+    m, drop, field = fmt.mantissa_bits, row[R.DROP], row[R.FIELD]
+    # an overflow's code is max_code or the one after it
+    row[R.CLAMP] = _line_bits(fmt, fmt.max_line + (ends["over"][0] != "max"), width)
+    # the offset makes the low 16 bits of the sum the line itself
+    row[R.MAGIC] = _power_bits(drop, width) + (-(field << m) & 0xFFFF if drop >= 17 - m else 0)
+    row[R.SIGN_SHIFT], row[R.SIGN_CODE] = width.bits - fmt.bits, fmt.sign_bit
+    row[R.LINE_MASK] = fmt.sign_bit - 1 if fmt.signed else (1 << fmt.bits) - 1
     row[R.SUBNORMAL] = 0 if field == 1 else 1 << m
+    row[R.MAX_LINE] = fmt.max_line
+    row[R.INF_LINE] = fmt.inf_code if fmt.has_inf else fmt.max_line  # type: ignore[call-overload]
+    row[R.SIGN_KEEP] = 0 if not fmt.signed and rules.negative_of(fmt.has_inf) == "abs" else 1 << (width.bits - 1)
+    row[R.NAN_CODE] = fmt.sign_bit if fmt.nan_at_sign else ~0
+
+
+def _mode_fields(
+    row: list[int], fmt: Format, rules: Rules, width: Width, source: Format, stand_ins: StandIns, ends: Ends
+) -> None:
+    """Any deterministic mode, and flushing."""
+    mode = "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding
+    sign = 1 << (width.bits - 1)
+    # just under half a step: a tie is more, and nothing else in between exists
+    row[R.TIE] = _power_bits(-fmt.mantissa_bits - 1, width) - 1
+    in_signed, mirrored, _ = MODES[mode]
+    row[R.DOMAIN] = ~0 if in_signed else ~sign
+    row[R.FLIP] = sign if mirrored else 0
+    row[R.HALVE], always, if_negative, if_odd, row[R.PLUS], row[R.PLUS_ODD] = _ADDEND[mode]
+    row[R.ALWAYS], row[R.IF_NEGATIVE], row[R.IF_ODD] = -always, -if_negative, -if_odd
+    if rules.subnormals == "flush_inputs":
+        row[R.FLUSH_IN] = _power_bits(source.emin, width)
+    elif rules.subnormals == "flush_before_rounding" and fmt.has_zero:
+        row[R.FLUSH_IN] = _line_bits(fmt, _normal_line(fmt), width)
+    elif rules.subnormals == "flush_after_rounding":
+        row[R.FLUSH_OUT] = _line_bits(fmt, _normal_line(fmt), width)
+
+
+def _normal_line(fmt: Format) -> int:
+    """The first line that is not subnormal; 0 in a format without exponents, where none is."""
+    return 1 << fmt.mantissa_bits if fmt.exponent_bits else 0
+
+
+def _random_fields(row: list[int], fmt: Format, rules: Rules, width: Width, seeded: bool) -> None:
+    if not ROUNDINGS[rules.rounding].random_bits:
+        return
+    bits = rules.random_bits or 32
+    row[R.UNITY] = (2 * width.bias + fmt.mantissa_bits) << width.mantissa
+    row[R.WORD_SHIFT] = 32 - bits if seeded else 0
+    row[R.WORD_LEFT] = 32 - bits
+    row[R.WORD_DROP] = max(32 - row[R.DROP], 0)
+    row[R.WORD_SPAN] = _power_bits(32, width)
+    row[R.WORD_ONES] = ~0
+    row[R.ZERO_SIGN] = 1 << (width.bits - 1) if fmt.has_negative_zero else 0
+    extra, row[R.WORD_TIMES], row[R.WORD_PLUS], row[R.WORD_NEAREST] = _RANDOM[rules.rounding]
+    row[R.DEPTH] = bits + extra
+
+
+def _general_fields(row: list[int], fmt: Format, rules: Rules, width: Width, codes: bool) -> None:
+    row[R.MAX_LINE_NEGATIVE] = row[R.TWOS_COMPLEMENT] = int(fmt.twos_complement)
+    row[R.MIN_LINE], row[R.ODD_FLIP] = fmt.min_line, fmt.min_line & 1
+    row[R.GAP] = 0 if fmt.subnormals else fmt.mantissa_bits
+    row[R.FLUSH_LINE] = _normal_line(fmt) if rules.subnormals == "flush_after_rounding" else 0
+    row[R.ZERO_BELOW] = max(row[R.FLUSH_IN] - 1, 0)
     row[R.ZERO_LINE] = fmt.max_line + 1 if rules.zero == "nan" and not fmt.has_zero else fmt.min_line
     if rules.quirk is not None:
         low, high, code = rules.quirk
-        row[R.QUIRK_LOW], row[R.QUIRK_HIGH] = value_bits(pow2(low), width), value_bits(pow2(high), width)
+        row[R.QUIRK_LOW], row[R.QUIRK_HIGH] = _power_bits(low, width), _power_bits(high, width)
         row[R.QUIRK_LINE] = code + fmt.min_line
-    # sign and code
-    row[R.SIGN_CODE] = fmt.sign_bit
-    row[R.SIGN_SHIFT] = width.bits - fmt.bits
-    row[R.SIGN_KEEP] = 0 if not fmt.signed and rules.negative_of(fmt.has_inf) == "abs" else sign
-    row[R.NEGATIVE_ZERO] = int(fmt.has_negative_zero)
-    row[R.UNSIGNED] = int(not fmt.signed)
-    row[R.TWOS_COMPLEMENT] = int(fmt.twos_complement)
+    row[R.NEGATIVE_ZERO], row[R.UNSIGNED] = int(fmt.has_negative_zero), int(not fmt.signed)
     row[R.CODE_MASK] = (1 << fmt.bits) - 1
     smallest = 0 if codes else value_bits(fmt.value_of_line(fmt.min_line), width)
     row[R.BELOW] = row[R.NAN] if rules.negative_of(fmt.has_inf) == "nan" and fmt.has_nan else smallest
-    # encode: overflow is the line max_line or max_line + 1
-    clamped = fmt.max_line + (ends["over"][0] != "max")
-    row[R.CLAMP] = value_bits(fmt.value_of_line(clamped), width)
-    row[R.MAGIC] = value_bits(2.0**drop, width) + (-(field << m) & 0xFFFF if drop >= 17 - m else 0)
-    row[R.LINE_MASK] = fmt.sign_bit - 1 if fmt.signed else (1 << fmt.bits) - 1
-    row[R.INF_LINE] = fmt.inf_code if fmt.has_inf else fmt.max_line  # type: ignore[call-overload]
-    row[R.NAN_CODE] = fmt.sign_bit if fmt.nan_at_sign else everything
-    if random:
-        bits = rules.random_bits or 32
-        extra, times, plus, nearest = _RANDOM[mode]
-        row[R.DEPTH], row[R.WORD_SHIFT] = bits + extra, 0
-        row[R.WORD_TIMES], row[R.WORD_PLUS], row[R.WORD_NEAREST] = times, plus, nearest
-        row[R.CLAMP] = value_bits(pow2(fmt.maxexp + 1), width)
-    return np.array([value & everything for value in row], dtype=width.uint)

@@ -124,7 +124,7 @@ def _slice(
     words: NDArray[Any] | None, seed: int, lo: int, hi: int,
 ) -> bool:  # fmt: skip
     steps = [_bind(kernels, stage) for stage in stages]
-    random = [stage.what == "random" for stage in stages]
+    random = [isinstance(stage.what, str) and stage.what.startswith("random") for stage in stages]
     direct = x.flags.writeable and x.flags.aligned
     if len(steps) == 1 and not random[0] and direct:
         return _beyond_inf(steps[0](x[lo:hi], out[lo:hi]), x)

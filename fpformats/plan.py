@@ -111,23 +111,44 @@ def _look_up(table: Array) -> Callable[[Array, Array], None]:
     return step
 
 
-def _round_stage(fmt: Format, rules: Rules, width: Width, source: Format) -> Stage:
+def _round_stage(fmt: Format, rules: Rules, width: Width, source: Format, seeded: bool = False) -> Stage:
     """Rounding to a value of `fmt`, held in the source's width."""
-    row = build_row(fmt, rules, width, codes=False, source=source)
-    bits = width.bits
-    if ROUNDINGS[rules.rounding].random_bits:
-        return Stage("random", width.uint, 0, row)
+    kernel, kind = _choose(fmt, rules, width)
+    prefix = "draw" if kernel == "random" and width.bits == 32 else kernel
+    row = build_row(fmt, rules, width, codes=False, source=source, kernel=prefix, seeded=seeded)
+    return Stage(f"{kernel}{width.bits}", width.uint, kind, row)
+
+
+def _choose(fmt: Format, rules: Rules, width: Width) -> tuple[str, int]:
+    """(kernel, kind) for rounding to a value."""
     how = fit(fmt, width)
-    steady = rules.rounding == "nearest_even" and rules.subnormals == "keep" and simple_ends(fmt, rules)
+    if ROUNDINGS[rules.rounding].random_bits:
+        return "random", int(width.bits == 32 and how == "aligned")
+    if how != "general" and _steady(fmt, rules):
+        return "round", 3 if how == "aligned" else _kind(fmt)
     if how == "aligned":
-        return Stage(f"round{bits}", width.uint, 3, row) if steady else Stage(f"modes{bits}", width.uint, 4, row)
+        return "modes", 4
     if how == "narrow":
-        if steady:
-            return Stage(f"round{bits}", width.uint, _kind(fmt), row)
         kind = MODES[rules.rounding][2]
         if fmt.has_negative_zero and (rules.subnormals == "keep" or kind == 0):
-            return Stage(f"modes{bits}", width.uint, kind, row)
-    return Stage(f"general{bits}", width.uint, 0, row)
+            return "modes", kind
+    return "general", 0
+
+
+def _steady(fmt: Format, rules: Rules) -> bool:
+    """Nearest-even with nothing else to look after."""
+    return rules.rounding == "nearest_even" and rules.subnormals == "keep" and simple_ends(fmt, rules)
+
+
+def _drawn_in_32(fmt: Format, rules: Rules, width: Width) -> bool:
+    """Whether the short stochastic kernel serves; the other one works in binary64."""
+    return (
+        width.bits == 32
+        and rules.rounding == "stochastic"
+        and rules.subnormals == "keep"
+        and rules.inf is None
+        and fit(fmt, width) in ("narrow", "aligned")
+    )
 
 
 def _kind(fmt: Format) -> int:
@@ -137,7 +158,7 @@ def _kind(fmt: Format) -> int:
 
 def _encode_stage(fmt: Format, rules: Rules, source: Format) -> Stage:
     """Nearest-even and code in one step, from binary32."""
-    row = build_row(fmt, rules, WIDTHS[32], codes=True, source=source)
+    row = build_row(fmt, rules, WIDTHS[32], codes=True, source=source, kernel="encode")
     kind = 3 if fit(fmt, WIDTHS[32]) == "aligned" else _kind(fmt)
     dtype = code_dtype(fmt)
     return Stage(f"encode{np.dtype(dtype).itemsize * 8}", dtype, kind, row)
@@ -174,7 +195,7 @@ def _decode_stages(fmt: Format, width: Width) -> tuple[Stage, ...] | None:
     w32 = WIDTHS[32]
     plain = fmt.has_zero and fmt.subnormals and not fmt.twos_complement and fmt.emax is None
     if plain and fmt.bits <= 32 and fit(fmt, w32) is not None:
-        row = build_row(fmt, Rules(overflow="nonfinite", nan="max"), w32, codes=False, source=fmt)
+        row = build_row(fmt, Rules(overflow="nonfinite", nan="max"), w32, codes=False, source=fmt, kernel="decode")
         row[R.INF] = w32.inf
         row[R.SIGN_KEEP] = 1 << 31 if fmt.signed else 0
         first = Stage(f"decode{np.dtype(code_dtype(fmt)).itemsize * 8}", np.uint32, 0, row)
@@ -246,14 +267,15 @@ def quantize_plan(source: Format, fmt: Format, rules: Rules, result: Format, see
     width32 = result.name != "fp64"
     out_width = WIDTHS[32] if width32 else WIDTHS[64]
     if start is not None:
-        start = _raise_width(start, random or fit(fmt, start.width) is None)
+        wide = random and not _drawn_in_32(fmt, rules, start.width)
+        start = _raise_width(start, wide or fit(fmt, start.width) is None)
     packed: tuple[Stage, ...] | None = ()
     if result.name not in ("fp32", "fp64"):
         packed = _exact_encode_stages(result)
     if start is None or fit(fmt, start.width) is None or packed is None or (random and fmt.mantissa_bits > 19):
         return _definition(source, fmt, rules, result, codes=False)
     stages = [*start.stages, *_via_stages(rules, start.width, source)]
-    stages.append(_seeded(_round_stage(fmt, rules, start.width, source), rules, seeded))
+    stages.append(_round_stage(fmt, rules, start.width, source, seeded))
     if start.width.bits == 64 and width32:
         stages.append(Stage(_narrow, np.uint32))
     elif start.width.bits == 32 and not width32:
@@ -274,13 +296,14 @@ def encode_plan(source: Format, fmt: Format, rules: Rules, seeded: bool = True) 
     random = ROUNDINGS[rules.rounding].random_bits
     dtype = code_dtype(fmt)
     if start is not None:
-        start = _raise_width(start, random or fit(fmt, start.width) is None)
+        wide = random and not _drawn_in_32(fmt, rules, start.width)
+        start = _raise_width(start, wide or fit(fmt, start.width) is None)
     if start is None or fit(fmt, start.width) is None or (random and fmt.mantissa_bits > 19):
         return _definition(source, fmt, rules, source, codes=True)
     width = start.width
     stages = [*start.stages, *_via_stages(rules, width, source)]
     how = fit(fmt, width)
-    steady = rules.rounding == "nearest_even" and rules.subnormals == "keep" and simple_ends(fmt, rules)
+    steady = _steady(fmt, rules)
     exact = _exact_encode_stages(fmt)
     if steady and width.bits == 32 and how != "general" and fmt.bits <= 16 and adjacent_ends(fmt, rules):
         stages.append(_encode_stage(fmt, rules, source))
@@ -288,15 +311,15 @@ def encode_plan(source: Format, fmt: Format, rules: Rules, seeded: bool = True) 
         stages.append(_round_stage(fmt, rules, width, source))
         if fmt.bits < 64:
             stages.append(Stage(_shift(64 - fmt.bits), np.uint64))
-    elif how in ("narrow", "aligned") and exact is not None and not random:
-        stages.append(_round_stage(fmt, rules, width, source))
+    elif how in ("narrow", "aligned") and exact is not None and (width.bits == 32 or not random):
+        stages.append(_round_stage(fmt, rules, width, source, seeded))
         if width.bits == 64:
             stages.append(Stage(_narrow, np.uint32))
         stages.extend(exact)
     else:
-        row = build_row(fmt, rules, width, codes=True, source=source)
-        name = "random" if random else f"general{width.bits}"
-        stages.append(_seeded(Stage(name, width.uint, 1, row), rules, seeded))
+        name = "random" if random else "general"
+        row = build_row(fmt, rules, width, codes=True, source=source, kernel=name, seeded=seeded)
+        stages.append(Stage(f"{name}{width.bits}", width.uint, 1, row))
     if not stages or np.dtype(stages[-1].out) != np.dtype(dtype):
         stages.append(Stage(_store, dtype))
     return Plan(tuple(stages), _dtype(source), dtype, fmt, rules, source, _after(fmt, rules, None), codes=True)
@@ -317,13 +340,6 @@ def decode_plan(fmt: Format, result: Format) -> Plan:
         packed = (_encode_stage(result, Rules(), get("fp32")),)
     stages = (*stages, *packed) or (Stage(_store, width.uint),)
     return Plan(stages, code_dtype(fmt), _dtype(result), fmt, Rules(), fmt)
-
-
-def _seeded(stage: Stage, rules: Rules, seeded: bool) -> Stage:
-    """With a seed, the top N of 32 bits are used; explicit bits come as they are."""
-    if stage.what == "random" and seeded and stage.row is not None:
-        stage.row[R.WORD_SHIFT] = 32 - (rules.random_bits or 32)
-    return stage
 
 
 def _dtype(fmt: Format) -> Any:

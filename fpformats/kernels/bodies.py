@@ -2,7 +2,7 @@
 
 Rules of this file
 
-1. Plain expressions over a vocabulary of eight words (`Words`): unsigned integers with `+ - & | ^`
+1. Plain expressions over a small vocabulary (`Words`): unsigned integers with `+ - & | ^`
    and shifts, comparisons, a choice, minimum and maximum, and bit casts. Where a float is added,
    it is one IEEE addition to nearest-even (the product beside it is by a power of two, hence exact).
 2. No branch, no table, no logarithm, no loop: what runs on a number runs on an array, in machine
@@ -48,6 +48,9 @@ class Words:
     #: bits as a float, and back
     to_float: Callable[[Word], Word]
     to_bits: Callable[[Word], Word]
+    #: a float's integer part as an integer of the same width, and back (both exact where used)
+    to_int: Callable[[Word], Word]
+    from_int: Callable[[Word], Word]
     where: Callable[[Word, Word, Word], Word]
     minimum: Callable[[Word, Word], Word]
     maximum: Callable[[Word, Word], Word]
@@ -59,6 +62,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
     """Every kernel's bodies, by the kernel's name; a kernel chooses among them by its `kind`."""
     u, fl, flt, bits, where = words.uint, words.float, words.to_float, words.to_bits, words.where
     lesser, greater, function = words.minimum, words.maximum, words.function
+    to_int, from_int = words.to_int, words.from_int
     width = 1 + words.exponent + words.mantissa
     ZERO, ONE = words.const(0), words.const(1)
     MANT = words.const(words.mantissa)
@@ -145,12 +149,13 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
     @function
     def directed(x, r):
         """Up, in the domain where the mode is "up": signed numbers, mirrored ones, or magnitudes."""
-        e = leading(x, r)
         f = flt(u(u(x & r[R.DOMAIN]) ^ r[R.FLIP]))
+        lowest = flt(u(r[R.LARGEST] | SIGN))
+        f = where(f < lowest, lowest, f)
+        e = leading(bits(f), r)
         y = pulled(pushed(f, e, r), e, r)
         y = bits(where(y < f, fl(y + fl(e * flt(r[R.STEP]))), y))
         y = where(f > flt(r[R.LARGEST]), r[R.OVER_UP], y)
-        y = where(f < flt(u(r[R.LARGEST] | SIGN)), r[R.LARGEST], y)
         return signed(specials(y, x, r), x)
 
     @function
@@ -231,6 +236,36 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         w = u(u(w >> cut) << u(more & TOP))
         w = u(w + u(u(u(word >> u(r[R.WORD_SHIFT] & TOP)) * r[R.WORD_TIMES]) + r[R.WORD_PLUS]))
         return u(u(w >> u(depth & TOP)) << u(hole & TOP))
+
+    @function
+    def drawn(word, r):
+        """N random bits at the top of a word."""
+        return u(u(word >> u(r[R.WORD_SHIFT] & TOP)) << u(r[R.WORD_LEFT] & TOP))
+
+    @function
+    def random_narrow(x, word, r):
+        """StochasticA, narrow: the fraction as 32 bits, and the carry when random ones are added."""
+        a = u(x & ABS)
+        e = greater(u(x & INF_BITS), r[R.EMIN])
+        scaled = fl(flt(a) * flt(u(r[R.UNITY] - e)))
+        whole = to_int(scaled)
+        fraction = to_int(fl(fl(scaled - from_int(whole)) * flt(r[R.WORD_SPAN])))
+        # their sum carries; written with a constant, LLVM would see that and keep the loop scalar
+        up = where(fraction > u(drawn(word, r) ^ r[R.WORD_ONES]), ONE, ZERO)
+        y = bits(fl(from_int(u(whole + up)) * fl(flt(e) * flt(r[R.STEP]))))
+        y = where(y > r[R.LARGEST], r[R.OVER], y)
+        y = specials(y, x, r)
+        # without -0, neither zero nor NaN has a sign
+        bare = u(where(y == ZERO, ONE, ZERO) | where(a > INF_BITS, ONE, ZERO))
+        return u(y | u(x & where(bare == ONE, r[R.ZERO_SIGN], SIGN)))
+
+    @function
+    def random_aligned(x, word, r):
+        """StochasticA, aligned: as many random bits as are dropped, added to them."""
+        a = u(x & ABS)
+        y = u(u(a + u(drawn(word, r) >> u(r[R.WORD_DROP] & TOP))) & r[R.KEEP])
+        y = where(y > r[R.LARGEST], r[R.OVER], y)
+        return signed(specials(y, x, r), x)
 
     @function
     def settled(line, a, r):
@@ -344,6 +379,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         "modes": (nearest_flushed, directed, tied, odd, aligned_any),
         "general": (general_value, general_code),
         "random": (random_value, random_code),
+        "draw": (random_narrow, random_aligned),
         "encode": (encode, encode_no_negative_zero, encode_finite, encode_aligned),
         "decode": (decode,),
     }

@@ -21,7 +21,9 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.extending import intrinsic
 
+from . import vector
 from .bodies import Words, bodies
 from .cache import cached
 from .philox import M0, M1, W0, W1
@@ -42,6 +44,19 @@ def words(width: int) -> Words:
     def to_bits(x):
         return flt(x).view(uint)
 
+    @intrinsic
+    def to_int(typing_context, x):
+        # Numba's own cast goes through 64 bits and keeps the loop scalar
+        kind = types.uint32 if width == 32 else types.uint64
+
+        def emit(context, builder, signature, arguments):
+            return builder.fptoui(arguments[0], context.get_value_type(kind))
+
+        return kind(x), emit
+
+    def from_int(x):
+        return flt(x)
+
     def where(condition, a, b):
         return a if condition else b
 
@@ -54,6 +69,8 @@ def words(width: int) -> Words:
         float=flt,
         to_float=inline(to_float),
         to_bits=inline(to_bits),
+        to_int=to_int,
+        from_int=inline(from_int),
         where=inline(where),
         minimum=min,
         maximum=max,
@@ -74,6 +91,7 @@ def _loops(width: int) -> SimpleNamespace:
 
     programs = bodies(words(width))
     unpack = {name: _unpack(size) for name, size in rows.PREFIX.items()}
+    unpack["random"] = unpack["draw" if width == 32 else "random"]
     unpack_round, unpack_encode, unpack_decode = unpack["round"], unpack["encode"], unpack["decode"]
     unpack_modes, unpack_general, unpack_random = unpack["modes"], unpack["general"], unpack["random"]
     uint = np.uint32 if width == 32 else np.uint64
@@ -158,7 +176,7 @@ def _loops(width: int) -> SimpleNamespace:
             out[i] = decode_body(uint(codes[i]), r)
         return ZERO
 
-    v_body, c_body = programs["random"]
+    v_body, c_body = programs["draw" if width == 32 else "random"]
     fill = _philox()
 
     def random_kernel(x, out, row, kind, word, seed, start):
@@ -229,8 +247,8 @@ SIGNATURES = {
     "encode16": ("encode", 32, 16),
     "decode8": ("decode", 8, 32),
     "decode16": ("decode", 16, 32),
-    "decode32": ("decode", 32, 32),
-    "random": ("random", 64, 64),
+    "random32": ("random", 32, 32),
+    "random64": ("random", 64, 64),
 }
 
 
@@ -241,8 +259,8 @@ class kernels:
         self._bodies: dict[int, SimpleNamespace] = {}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
-        if name not in SIGNATURES:
-            raise AttributeError(name)
+        if name not in SIGNATURES:  # rare: the NumPy instantiation serves
+            return getattr(vector.kernels(), name)  # type: ignore[no-any-return]
         what, source, result = SIGNATURES[name]
         width = 64 if 64 in (source, result) else 32
         if width not in self._bodies:

@@ -50,6 +50,14 @@ _FIELDS = {
     "if_odd": "mask: xor-ed in on an odd line",
     "plus": "added on every line",
     "plus_odd": "added on an odd line",
+    # draw: StochasticA, narrow or aligned, to a value
+    "unity": "exponent bits that turn 2^e into 2^(M - e) when e's are taken from them",
+    "word_shift": "from a word of 32 random bits to as many as are used ...",
+    "word_left": "... and to the top of the word",
+    "word_drop": "from the top of the word to the bits that are dropped",
+    "word_span": "float: 2^32",
+    "word_ones": "all bits of a word",
+    "zero_sign": "the sign bit where zero and NaN keep theirs, else 0",
     # general: any format, any mode, to a value or a code
     "inf_flip": "... and what is xor-ed in for a negative one",
     "nan_flip": "... and what is xor-ed in for a negative one",
@@ -70,7 +78,6 @@ _FIELDS = {
     "code_mask": "",
     # random: the same with random bits
     "depth": "bits of the fraction that meet random ones",
-    "word_shift": "from a word of 32 random bits to as many as are used",
     "word_times": "how a word enters: times this ...",
     "word_plus": "... plus this",
     "word_nearest": "1 where those bits of the fraction are rounded to nearest first",
@@ -80,9 +87,10 @@ _FIELDS = {
     EMIN, DROP, UP, DOWN, LAST, OVER, NAN, HALF, KEEP, ONE_IF_DROP, CLAMP, MAGIC, SIGN_SHIFT,
     SIGN_CODE, LINE_MASK, FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, SIGN_KEEP, NAN_CODE, STEP, TIE,
     DOMAIN, FLIP, LARGEST, OVER_UP, OVER_FLIP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
-    IF_ODD, PLUS, PLUS_ODD, INF_FLIP, NAN_FLIP, MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP,
-    FLUSH_LINE, ZERO_BELOW, ZERO_LINE, QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, BELOW,
-    UNSIGNED, TWOS_COMPLEMENT, CODE_MASK, DEPTH, WORD_SHIFT, WORD_TIMES, WORD_PLUS, WORD_NEAREST,
+    IF_ODD, PLUS, PLUS_ODD, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES, ZERO_SIGN, INF_FLIP,
+    NAN_FLIP, MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_BELOW, ZERO_LINE,
+    QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, BELOW, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
+    DEPTH, WORD_TIMES, WORD_PLUS, WORD_NEAREST,
 ) = range(len(_FIELDS))  # fmt: skip
 
 INDEX = {name: i for i, name in enumerate(_FIELDS)}
@@ -94,6 +102,7 @@ PREFIX = {
     "encode": LINE_MASK + 1,
     "decode": NAN_CODE + 1,
     "modes": PLUS_ODD + 1,
+    "draw": ZERO_SIGN + 1,
     "general": CODE_MASK + 1,
     "random": WORD_NEAREST + 1,
 }

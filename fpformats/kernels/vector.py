@@ -30,6 +30,8 @@ def words(width: int) -> Words:
         float=lambda x: x,
         to_float=lambda x: x.view(flt),
         to_bits=lambda x: x.view(uint),
+        to_int=lambda x: x.astype(uint),
+        from_int=lambda x: x.astype(flt),
         where=np.where,
         minimum=np.minimum,
         maximum=np.maximum,
@@ -54,13 +56,13 @@ def _kernel(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
     return kernel
 
 
-def _random(steps: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
-    inner = _kernel(steps, 64)
+def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., int]:
+    inner, uint = _kernel(steps, width), _TYPES[width][0]
 
     def kernel(x: Any, out: Any, row: Any, kind: int, word: Any, seed: int, start: int) -> int:
         if seed >= 0:
             philox(word, seed, start)
-        return inner(x, out, row, kind, word[: x.size].astype(np.uint64))
+        return inner(x, out, row, kind, word[: x.size].astype(uint, copy=False))
 
     return kernel
 
@@ -77,6 +79,7 @@ def kernels() -> SimpleNamespace:
                 out[f"encode{code}"] = _kernel(programs["encode"], width)
             for code in (8, 16, 32):
                 out[f"decode{code}"] = _kernel(programs["decode"], width)
+            out["random32"] = _random(programs["draw"], width)
         else:
-            out["random"] = _random(programs["random"])
+            out["random64"] = _random(programs["random"], width)
     return SimpleNamespace(**out)

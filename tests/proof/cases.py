@@ -25,10 +25,10 @@ from fpformats.rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 
 from .grid import BITS, Grid
 from .solve import Claim
-from .spec import cast
+from .spec import cast, decoded
 from .terms import Bits, Terms
 
-__all__ = ["MODES", "SOURCES", "claims", "given", "rules_of", "run"]
+__all__ = ["MODES", "SOURCES", "claims", "given", "packing_claims", "rules_of", "run"]
 
 MODES = tuple(row.name for row in ROUNDINGS.values() if not row.random_bits)
 SOURCES = {"float32": get("fp32"), "float64": get("fp64")}
@@ -93,7 +93,7 @@ def _machine(width: int) -> tuple[Terms, dict[str, Any]]:
 def body(name: str, kind: int, width: int, x: z3.BitVecRef, row: Any) -> z3.BitVecRef:
     """One body on one term."""
     terms, programs = _machine(width)
-    terms._free = 0
+    terms.fresh_start()
     return programs[name][kind](Bits(x), terms.row(row)).term
 
 
@@ -117,16 +117,30 @@ def run(stages: Sequence[plan.Stage], x: z3.BitVecRef) -> z3.BitVecRef:
 
 
 # --- claims -------------------------------------------------------------------------------------------------
+def _same(a: plan.Stage, b: plan.Stage) -> bool:
+    return (a.what, a.kind, a.out) == (b.what, b.kind, b.out) and np.array_equal(a.row, b.row)
+
+
+def encode_stages(fmt: Format, rules: Rules, source: Format) -> tuple[bool, tuple[plan.Stage, ...]]:
+    """(whether values are made first, just as quantize does; the stages from there on)."""
+    first = plan.quantize_plan(source, fmt, rules, source).stages
+    stages = plan.encode_plan(source, fmt, rules).stages
+    through = len(first) < len(stages) and all(_same(a, b) for a, b in zip(first, stages, strict=False))
+    return through, stages[len(first) :] if through else stages
+
+
 def claims(fmt: Format, mode: str, source: Format, x: z3.BitVecRef) -> Iterator[Claim]:
-    """That quantize and encode are right for every source x, under every rule."""
-    width = WIDTHS[source.bits]
-    grid = Grid(fmt, source.bits)
+    """That quantize and encode are right for every source x, under every rule.
+
+    Where encode is quantize and then a packing of values, the packing is `packing_claims`' business.
+    """
+    width, grid = WIDTHS[source.bits], Grid(fmt, source.bits)
     for rules in rules_of(fmt, mode):
         want = cast(grid, x, rules, source.emin)
-        results = {
-            ("plan", False): run(plan.quantize_plan(source, fmt, rules, source).stages, x),
-            ("plan", True): run(plan.encode_plan(source, fmt, rules).stages, x),
-        }
+        results = {("plan", False): run(plan.quantize_plan(source, fmt, rules, source).stages, x)}
+        through, stages = encode_stages(fmt, rules, source)
+        if not through:
+            results["plan", True] = run(stages, x)
         if fit(fmt, width) is not None:
             for codes in (False, True):
                 row = build_row(fmt, rules, width, codes=codes, source=source)
@@ -134,3 +148,17 @@ def claims(fmt: Format, mode: str, source: Format, x: z3.BitVecRef) -> Iterator[
         for (how, codes), got in results.items():
             same = _resized(got, BITS) == want.code() if codes else got == want.value()
             yield Claim(f"{fmt.name} {mode}: {how} {'encode' if codes else 'quantize'} ({label(rules)})", same)
+
+
+def packing_claims(fmt: Format, source: Format, code: z3.BitVecRef) -> Iterator[Claim]:
+    """That every value of the format, as `quantize` leaves it in a source, is packed into its code."""
+    result, _ = decoded(Grid(fmt, source.bits), code)
+    done: list[tuple[plan.Stage, ...]] = []
+    for mode in MODES:
+        for rules in rules_of(fmt, mode):
+            through, stages = encode_stages(fmt, rules, source)
+            known = any(len(stages) == len(old) and all(map(_same, stages, old)) for old in done)
+            if through and not known:
+                done.append(stages)
+                got = _resized(run(stages, result.value()), BITS)
+                yield Claim(f"{fmt.name}: packing ({mode}, {label(rules)})", got == result.code())

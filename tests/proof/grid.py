@@ -107,7 +107,12 @@ class Grid:
                 return up
             case "to_odd":
                 return z3.If(down == up, down, down | 1)
-        return self.derived(x, mode)
+            case "nearest_zero":
+                # a tie is a source itself, so nearest-away of the source before x is below ties where x was on one
+                size = x & ((1 << (self.width - 1)) - 1)
+                before = self.converted(self.scaled(size - 1), z3.RNA())
+                return z3.If(size == 0, z3.BitVecVal(0, BITS), before)
+        raise ValueError(mode)
 
     def derived(self, x: z3.BitVecRef, mode: str) -> z3.BitVecRef:
         """The line by the definition of the mode: the line below x, and where in the step to the next one x lies."""

@@ -143,6 +143,10 @@ class Terms:
         """A row as constants."""
         return tuple(self.const(value) for value in row)
 
+    def fresh_start(self) -> None:
+        """Free choices are named anew: what two runs of a body have in common is then the same term."""
+        self._free = 0
+
     def any_bits(self) -> z3.BitVecRef:
         """Bits that nothing is known of."""
         self._free += 1
@@ -161,14 +165,28 @@ class Terms:
         return Float(z3.fpBVToFP(x.term, self.sort), self, x.term)
 
     def to_bits(self, x: Float) -> Bits:
+        if x.bits is not None:
+            return Bits(x.bits)
         free = self.any_bits()
         quiet = z3.BitVecVal(((1 << (self.exponent + 1)) - 1) << (self.mantissa - 1), self.width)
         any_nan = z3.If(z3.fpIsNaN(z3.fpBVToFP(free, self.sort)), free, quiet)
         return Bits(z3.If(z3.fpIsNaN(x.term), any_nan, z3.fpToIEEEBV(x.term)))
 
+    def to_int(self, x: Float) -> Bits:
+        """Toward zero; any integer for what is beyond the width."""
+        limit = z3.FPVal(1, self.width, self.sort)
+        inside = z3.And(z3.fpGEQ(x.term, z3.FPVal(0, self.sort)), z3.fpLT(x.term, limit))
+        return Bits(z3.If(inside, z3.fpToUBV(z3.RTZ(), x.term, z3.BitVecSort(self.width)), self.any_bits()))
+
+    def from_int(self, x: Bits) -> Float:
+        return Float(z3.fpUnsignedToFP(self.nearest, x.term, self.sort), self)
+
     def where(self, condition: z3.BoolRef, a: Any, b: Any) -> Any:
         chosen = z3.If(condition, a.term, b.term)
-        return Bits(chosen) if isinstance(a, Bits) else Float(chosen, self)
+        if isinstance(a, Bits):
+            return Bits(chosen)
+        known = a.bits is not None and b.bits is not None
+        return Float(chosen, self, z3.If(condition, a.bits, b.bits) if known else None)
 
     def minimum(self, a: Bits, b: Bits) -> Bits:
         return self.where(a < b, a, b)
@@ -193,6 +211,8 @@ class Terms:
             float=same,
             to_float=self.to_float,
             to_bits=self.to_bits,
+            to_int=self.to_int,
+            from_int=self.from_int,
             where=self.where,
             minimum=self.minimum,
             maximum=self.maximum,
