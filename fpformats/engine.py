@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 __all__ = ["CHUNK", "WORTH_THREADS", "compiled", "run_stages", "warmup"]
 
 #: elements a chunk: buffers of a few stages stay in the second-level cache
-CHUNK = 1 << 14
+CHUNK = 1 << 15
 
 #: importing Numba and loading a kernel costs about as much as the NumPy kernels take for this many elements
 WORTH_COMPILING = 1 << 20
@@ -105,7 +105,7 @@ def run_stages(
     """
     n = x.size
     kernels = _numpy() if vector else _kernels(n)
-    threads = _threads(n)
+    threads = _threads(n, stages)
     if threads == 1:
         return _slice(kernels, stages, x, out, words, seed, 0, n)
     step = -(-n // threads // CHUNK) * CHUNK
@@ -167,8 +167,12 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
 _executor: tuple[int, int, Any] | None = None
 
 
-def _threads(n: int) -> int:
-    if n < WORTH_THREADS:
+#: kernels that one core runs at the speed of memory: a second one only adds traffic
+_AT_MEMORY_SPEED = ("round32", "round64", "decode8", "decode16")
+
+
+def _threads(n: int, stages: Sequence[Any]) -> int:
+    if n < WORTH_THREADS or (len(stages) == 1 and stages[0].what in _AT_MEMORY_SPEED):
         return 1
     wanted = os.environ.get("FPFORMATS_NUM_THREADS")
     count = int(wanted) if wanted and wanted.isdigit() else min(os.cpu_count() or 1, 8)

@@ -104,6 +104,13 @@ def _shift(count: int) -> Callable[[Array, Array], None]:
     return step
 
 
+def _shift_left(count: int) -> Callable[[Array, Array], None]:
+    def step(x: Array, out: Array) -> None:
+        np.left_shift(x, x.dtype.type(count), out=out)
+
+    return step
+
+
 def _look_up(table: Array) -> Callable[[Array, Array], None]:
     def step(x: Array, out: Array) -> None:
         np.take(table, x, out=out, mode="clip")
@@ -130,7 +137,7 @@ def _choose(fmt: Format, rules: Rules, width: Width) -> tuple[str, int]:
         return "modes", 4
     if how == "narrow":
         kind = MODES[rules.rounding][2]
-        if fmt.has_negative_zero and (rules.subnormals == "keep" or kind == 0):
+        if rules.subnormals == "keep" or kind == 0:
             return "modes", kind
     return "general", 0
 
@@ -198,7 +205,10 @@ def _decode_stages(fmt: Format, width: Width) -> tuple[Stage, ...] | None:
         row = build_row(fmt, Rules(overflow="nonfinite", nan="max"), w32, codes=False, source=fmt, kernel="decode")
         row[R.INF] = w32.inf
         row[R.SIGN_KEEP] = 1 << 31 if fmt.signed else 0
-        first = Stage(f"decode{np.dtype(code_dtype(fmt)).itemsize * 8}", np.uint32, 0, row)
+        kind = 2 if fmt.nan_at_sign else int(fmt.has_inf)
+        first = Stage(f"decode{np.dtype(code_dtype(fmt)).itemsize * 8}", np.uint32, kind, row)
+        if fmt.bits > 16 and _top_bits(fmt, "fp32"):
+            first = Stage(_shift_left(32 - fmt.bits), np.uint32)
         return (first,) if width is w32 else (first, Stage(_widen, np.uint64))
     if fmt.bits <= 16:
         with np.errstate(all="ignore"):  # rounded to the container

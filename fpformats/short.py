@@ -52,7 +52,7 @@ class Short:
             out = _empty(x.shape, self.dtype)
         elif (
             type(out) is not np.ndarray or out.dtype != self.dtype or out.shape != x.shape
-            or not out.flags.carray or _may_share_memory(x, out)
+            or not out.flags.carray or ((x.base is not None or out.base is not None or x is out) and _may_share_memory(x, out))
         ):  # fmt: skip
             return self._long(x, out)
         kernel = self._kernel

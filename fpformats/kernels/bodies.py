@@ -79,6 +79,11 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return u(u(y & ABS) | u(x & SIGN))
 
     @function
+    def landed(y, x, r):
+        """The same; r[ZERO] is +0 for a format without -0, and -0 + +0 = +0, while y + -0 = y."""
+        return bits(fl(flt(signed(y, x)) + flt(r[R.ZERO])))
+
+    @function
     def leading(x, r):
         """The power of two at or below |x|, at least 2^emin, as a float."""
         return flt(greater(u(x & INF_BITS), r[R.EMIN]))
@@ -128,10 +133,12 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
 
     @function
     def nearest_no_negative_zero(x, r):
-        """Nearest-even into a format without -0, whose NaN has no sign."""
-        y = nearest_magnitude(x, r)
-        y = where(y == ZERO, y, u(y | u(x & SIGN)))
-        return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
+        """Nearest-even into a format without -0, whose NaN has no sign: x + c - c is never -0."""
+        e = leading(x, r)
+        a = u(x & ABS)
+        y = bits(pulled(pushed(flt(x), e, r), e, r))
+        y = where(a > r[R.LAST], u(r[R.OVER] | u(x & r[R.OVER_FLIP])), y)
+        return where(a > INF_BITS, r[R.NAN], y)
 
     @function
     def nearest_finite(x, r):
@@ -144,7 +151,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = nearest_magnitude(x, r)
         y = where(y < r[R.FLUSH_OUT], ZERO, y)
         y = where(u(x & ABS) < r[R.FLUSH_IN], ZERO, y)
-        return signed(specials(y, x, r), x)
+        return landed(specials(y, x, r), x, r)
 
     @function
     def directed(x, r):
@@ -156,7 +163,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = pulled(pushed(f, e, r), e, r)
         y = bits(where(y < f, fl(y + fl(e * flt(r[R.STEP]))), y))
         y = where(f > flt(r[R.LARGEST]), r[R.OVER_UP], y)
-        return signed(specials(y, x, r), x)
+        return landed(specials(y, x, r), x, r)
 
     @function
     def tied(x, r):
@@ -166,7 +173,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = pulled(pushed(f, e, r), e, r)
         y = bits(where(fl(f - y) > fl(e * flt(r[R.TIE])), fl(y + fl(e * flt(r[R.STEP]))), y))
         y = where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
-        return signed(specials(y, x, r), x)
+        return landed(specials(y, x, r), x, r)
 
     @function
     def odd(x, r):
@@ -179,7 +186,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         line = u(line | where(y == f, ZERO, ONE))
         y = bits(pulled(flt(line), e, r))
         y = where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
-        return signed(specials(y, x, r), x)
+        return landed(specials(y, x, r), x, r)
 
     # --- aligned --------------------------------------------------------------------------
     @function
@@ -365,14 +372,24 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return u(where(a > INF_BITS, r[R.NAN], y) | code_sign(x, r))
 
     @function
-    def decode(code, r):
-        """The value of a code."""
+    def decoded(code, r):
+        """A finite value or NaN, with the code's sign; all lines beyond `MAX_LINE` are NaN."""
         line = u(code & r[R.LINE_MASK])
-        y = value_of_line(line, r)
-        y = where(line > r[R.MAX_LINE], r[R.INF], y)
+        y = where(line > r[R.MAX_LINE], r[R.NAN], value_of_line(line, r))
+        return u(y | u(u(code << u(r[R.SIGN_SHIFT] & TOP)) & r[R.SIGN_KEEP]))
+
+    @function
+    def decoded_with_inf(code, r):
+        """The same, where the line after the last finite one is an infinity."""
+        line = u(code & r[R.LINE_MASK])
+        y = where(line > r[R.MAX_LINE], r[R.INF], value_of_line(line, r))
         y = where(line > r[R.INF_LINE], r[R.NAN], y)
-        y = u(y | u(u(code << u(r[R.SIGN_SHIFT] & TOP)) & r[R.SIGN_KEEP]))
-        return where(code == r[R.NAN_CODE], r[R.NAN], y)
+        return u(y | u(u(code << u(r[R.SIGN_SHIFT] & TOP)) & r[R.SIGN_KEEP]))
+
+    @function
+    def decoded_with_one_nan(code, r):
+        """The same, where the sign-only code is the NaN."""
+        return where(code == r[R.NAN_CODE], r[R.NAN], decoded_with_inf(code, r))
 
     return {
         "round": (nearest, nearest_no_negative_zero, nearest_finite, aligned),
@@ -381,5 +398,5 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         "random": (random_value, random_code),
         "draw": (random_narrow, random_aligned),
         "encode": (encode, encode_no_negative_zero, encode_finite, encode_aligned),
-        "decode": (decode,),
+        "decode": (decoded, decoded_with_inf, decoded_with_one_nan),
     }

@@ -30,8 +30,8 @@ from .philox import M0, M1, W0, W1
 
 __all__ = ["kernels"]
 
-_INLINE = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cpython_wrapper": True}
-_KERNEL = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_INLINE = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_KERNEL = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
 
 
 def words(width: int) -> Words:
@@ -168,12 +168,19 @@ def _loops(width: int) -> SimpleNamespace:
             return e2(x, out, r)
         return e3(x, out, r)
 
-    decode_body = programs["decode"][0]
+    d0, d1, d2 = programs["decode"]
 
     def decode_kernel(codes, out, row, kind):
         r = unpack_decode(row)
-        for i in range(codes.size):
-            out[i] = decode_body(uint(codes[i]), r)
+        if kind == 0:
+            for i in range(codes.size):
+                out[i] = d0(uint(codes[i]), r)
+        elif kind == 1:
+            for i in range(codes.size):
+                out[i] = d1(uint(codes[i]), r)
+        else:
+            for i in range(codes.size):
+                out[i] = d2(uint(codes[i]), r)
         return ZERO
 
     v_body, c_body = programs["draw" if width == 32 else "random"]
@@ -207,23 +214,25 @@ def _loops(width: int) -> SimpleNamespace:
 def _philox() -> Callable[..., Any]:
     """`philox.philox`, compiled."""
     u32, u64 = np.uint32, np.uint64
+    LOW = np.uint64(0xFFFFFFFF)
 
     def philox(out, seed, start):
+        # 32-bit words in 64-bit lanes: a product needs all of one, and masks are cheap
         first = start // 4
+        key0, key1 = u64(u64(seed) & LOW), u64(u64(seed) >> u64(32))
         for j in range(out.size // 4):
             block = u64(first + j)
-            c0, c1, c2, c3 = u32(block), u32(block >> u64(32)), u32(0), u32(0)
-            k0, k1 = u32(seed), u32(seed >> 32)
+            c0, c1, c2, c3 = u64(block & LOW), u64(block >> u64(32)), u64(0), u64(0)
+            k0, k1 = key0, key1
             for _ in range(10):
-                p0, p1 = u64(u64(M0) * u64(c0)), u64(u64(M1) * u64(c2))
-                n0 = u32(u32(p1 >> u64(32)) ^ u32(c1 ^ k0))
-                n2 = u32(u32(p0 >> u64(32)) ^ u32(c3 ^ k1))
-                c0, c1, c2, c3 = n0, u32(p1), n2, u32(p0)
-                k0, k1 = u32(k0 + u32(W0)), u32(k1 + u32(W1))
-            out[4 * j] = c0
-            out[4 * j + 1] = c1
-            out[4 * j + 2] = c2
-            out[4 * j + 3] = c3
+                p0, p1 = u64(u64(M0) * c0), u64(u64(M1) * c2)
+                c0, c2 = u64(u64(u64(p1 >> u64(32)) ^ c1) ^ k0), u64(u64(u64(p0 >> u64(32)) ^ c3) ^ k1)
+                c1, c3 = u64(p1 & LOW), u64(p0 & LOW)
+                k0, k1 = u64(u64(k0 + u64(W0)) & LOW), u64(u64(k1 + u64(W1)) & LOW)
+            out[4 * j] = u32(c0)
+            out[4 * j + 1] = u32(c1)
+            out[4 * j + 2] = u32(c2)
+            out[4 * j + 3] = u32(c3)
 
     return numba.njit(**_INLINE)(philox)
 

@@ -20,6 +20,7 @@ _FIELDS = {
     "half": "aligned nearest-even: one less than half of what is dropped",
     "keep": "mask of the bits that stay",
     "one_if_drop": "1, or 0 where nothing is dropped",
+    "over_flip": "... and what is xor-ed in for a negative one",
     # encode: nearest-even to a code
     "clamp": "encode: magnitudes beyond this count as this",
     "magic": "encode: float, 2^drop with the code's offset in its low bits",
@@ -40,8 +41,8 @@ _FIELDS = {
     "domain": "mask: all bits to work on signed numbers, all but the sign to work on magnitudes",
     "flip": 'the sign bit where the mode is "up" for the mirrored number',
     "largest": "bits of the largest finite value",
+    "zero": "float: +0 where the target has no -0, else -0",
     "over_up": 'what stands for an overflow on the "up" side of a directed mode',
-    "over_flip": "... and what is xor-ed in for a negative one",
     "flush_in": "source magnitudes below this count as zero",
     "flush_out": "results below this become zero",
     "halve": "1 where the mode compares with a half, else 0",
@@ -84,9 +85,9 @@ _FIELDS = {
 }
 
 (
-    EMIN, DROP, UP, DOWN, LAST, OVER, NAN, HALF, KEEP, ONE_IF_DROP, CLAMP, MAGIC, SIGN_SHIFT,
+    EMIN, DROP, UP, DOWN, LAST, OVER, NAN, HALF, KEEP, ONE_IF_DROP, OVER_FLIP, CLAMP, MAGIC, SIGN_SHIFT,
     SIGN_CODE, LINE_MASK, FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, SIGN_KEEP, NAN_CODE, STEP, TIE,
-    DOMAIN, FLIP, LARGEST, OVER_UP, OVER_FLIP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
+    DOMAIN, FLIP, LARGEST, ZERO, OVER_UP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
     IF_ODD, PLUS, PLUS_ODD, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES, ZERO_SIGN, INF_FLIP,
     NAN_FLIP, MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_BELOW, ZERO_LINE,
     QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, BELOW, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
@@ -98,7 +99,7 @@ SIZE = len(_FIELDS)
 
 #: how much of the row each kernel reads
 PREFIX = {
-    "round": ONE_IF_DROP + 1,
+    "round": OVER_FLIP + 1,
     "encode": LINE_MASK + 1,
     "decode": NAN_CODE + 1,
     "modes": PLUS_ODD + 1,

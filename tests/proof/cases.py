@@ -43,8 +43,8 @@ def rules_of(fmt: Format, mode: str) -> tuple[Rules, ...]:
         out += [replace(base, overflow="saturate", inf="nan")]
     if not fmt.signed:
         out += [replace(base, negative=name) for name in ("clamp", "nan", "abs")]
-    if not fmt.has_zero:
-        out += [replace(base, zero="nan")]
+    if not fmt.has_zero:  # a zero that becomes NaN counts as an overflow, and so needs one that does
+        out += [replace(base, zero="nan", overflow="nonfinite")]
     for profile in PROFILES.values():
         key = "p3109" if fmt.name.startswith("binary") else fmt.name
         if key in profile.rows and profile.rows[key].rounding == mode:
