@@ -119,16 +119,16 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
 
     # --- narrow ---------------------------------------------------------------------------
     @function
-    def nearest_magnitude(x, r):
+    def nearest_but_sign(x, r):
+        """Nearest-even, all but the sign of zero, overflow and NaN; what it makes of NaN is not NaN's code."""
         e = leading(x, r)
-        a = u(x & ABS)
-        y = bits(pulled(pushed(flt(a), e, r), e, r))
-        return where(a > r[R.LAST], r[R.OVER], y)
+        y = bits(pulled(pushed(flt(x), e, r), e, r))
+        return where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
 
     @function
     def nearest(x, r):
         """Nearest-even."""
-        y = where(u(x & ABS) > INF_BITS, r[R.NAN], nearest_magnitude(x, r))
+        y = where(u(x & ABS) > INF_BITS, r[R.NAN], nearest_but_sign(x, r))
         return u(y | u(x & SIGN))
 
     @function
@@ -143,12 +143,12 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
     @function
     def nearest_finite(x, r):
         """Nearest-even into a format without NaN; the caller looks for NaN among the x."""
-        return u(nearest_magnitude(x, r) | u(x & SIGN))
+        return u(nearest_but_sign(x, r) | u(x & SIGN))
 
     @function
     def nearest_flushed(x, r):
         """Nearest-even with its own rule for infinity, and flush to zero."""
-        y = nearest_magnitude(x, r)
+        y = u(nearest_but_sign(x, r) & ABS)
         y = where(y < r[R.FLUSH_OUT], ZERO, y)
         y = where(u(x & ABS) < r[R.FLUSH_IN], ZERO, y)
         return landed(specials(y, x, r), x, r)
