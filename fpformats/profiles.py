@@ -60,7 +60,7 @@ def _canonical(rows: Mapping[str, Rules], codes: Mapping[str, int], *, signs: bo
 _TORCH = _through_fp32(
     _canonical(
         {
-            "fp16": replace(OVER, nan_payload_bits=9),
+            "fp16": replace(OVER, nan_payload_bits=10),
             "bf16": OVER,
             "e4m3": SAT,
             "e5m2": OVER,

@@ -13,8 +13,8 @@ import pytest
 def need() -> Callable[..., None]:
     """``need(torch_cast, cuda_host)``: go on only if these oracles can be used.
 
-    A missing peer skips the test and says why. Where FPFORMATS_REQUIRE_PEERS=1 it fails it: CI must not be green because
-    nothing was compared.
+    A missing peer skips the test and says why. Where FPFORMATS_REQUIRE_PEERS=1 it fails it: CI must not be green
+    because nothing was compared.
     """
 
     def need(*oracles: ModuleType) -> None:

@@ -1,12 +1,12 @@
 """What the reference decides for every positive, or every negative, float32, as a few runs of bit patterns.
 
-For a fixed sign and fixed rules the code of x grows with |x|, and it can only change where x is a value of the format or
-the middle of two, or passes from the subnormal float32 to the normal ones (when those are flushed). These places cut the
-patterns into single points and open intervals. The reference is asked for each point, and for the first and the last
-pattern of each interval; these must agree, and then so must all between.
+For a fixed sign and fixed rules the code of x can only change where x is a value of the format or the middle of two, or
+passes from the subnormal float32 to the normal ones (when those are flushed). These places cut the patterns into single
+points and open intervals. The reference is asked for each point, and for the first and the last pattern of each
+interval; these must agree, and then so must all between.
 
-Formats with many lines (fp16, bf16, tf32) are decided so at both ends of every binade, at the ends of the format and on a
-random sample of lines. The other lines follow by class: position between two values, parity, subnormal or not. Every
+Formats with many lines (fp16, bf16, tf32) are decided so at both ends of every binade, at the ends of the format and on
+a random sample of lines. The other lines follow by class: position between two values, parity, subnormal or not. Every
 member of a class that was decided must have been decided alike.
 """
 

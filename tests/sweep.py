@@ -1,7 +1,7 @@
 """All 2^32 float32 bit patterns, chunk by chunk, and the first one for which two answers differ.
 
-A check is called with the first bit pattern of a chunk and the chunk's patterns, and says where it disagrees. Each thread
-makes its own checks, so that a check may keep buffers. The steps below release the interpreter lock; so do the peers,
+A check is called with the first bit pattern of a chunk and the chunk's patterns, and says where it disagrees. Each
+thread makes its own check, so that it may keep buffers. The steps below release the interpreter lock; so do the peers,
 ml_dtypes excepted, and fpformats' compiled kernels.
 
 Consecutive patterns are consecutive numbers of one sign, and so their codes come in long runs. What is expected is kept
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CHUNK", "INF", "SIGN", "Check", "Difference", "Scratch", "fill", "numbers", "runs", "sweep"]
+__all__ = ["CHUNK", "INF", "SIGN", "Check", "Difference", "Scratch", "fill", "numbers", "sweep"]
 
 #: Patterns in a chunk: its buffers stay in cache, and it lies in one sign and at most one binade.
 CHUNK = 1 << 20
@@ -60,7 +60,10 @@ class Scratch:
     def compare(
         self, what: str, x: np.ndarray, expected: np.ndarray, got: np.ndarray, *, as_float: bool = False
     ) -> Difference | None:
-        """The first difference between two arrays of bits for the inputs `x`; as float32 bits, any two NaN are equal."""
+        """The first difference between two arrays of bits, for the inputs `x`.
+
+        As bits of float32, any two NaN are equal.
+        """
         equal = self._equal[: expected.size]
         np.equal(expected, got, out=equal)
         if equal.all():

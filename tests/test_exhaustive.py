@@ -1,8 +1,8 @@
 """Every float32 there is, to nearest even, under both overflow rules, against implementations that are not ours.
 
 A row names the peer for each rule. Where no peer has a rule, it is derived from the other rule's answers by one step on
-the peer's codes: a number whose code is no finite value becomes the largest finite value of its sign, as "line > max_line"
-says. tf32 has no peer; the integers of its definition are written out here.
+the peer's codes: a number whose code is no finite value becomes the largest finite value of its sign, as
+"line > max_line" says. tf32 has no peer; the integers of its definition are written out here.
 
 NaN inputs must give the canonical NaN of the format, stated here; in formats without one they are compared with CUDA's
 largest value. Values are compared with the peer's codes as a peer decodes them.

@@ -18,7 +18,15 @@ from oracles.exact import Grid, Rounded
 import fpformats as fp
 
 NAMES = [name for name in fp.formats() if fp.get(name).bits <= 16]
-TINY = [name for name in NAMES if fp.get(name).bits <= 6] + ["e4m3", "e5m2", "e4m3fnuz", "e3m4", "e8m0", "ue5m3", "binary8p3uf"]
+TINY = [name for name in NAMES if fp.get(name).bits <= 6] + [
+    "e4m3",
+    "e5m2",
+    "e4m3fnuz",
+    "e3m4",
+    "e8m0",
+    "ue5m3",
+    "binary8p3uf",
+]
 MODES = ("nearest_even", "nearest_away", "nearest_zero", "toward_zero", "away_from_zero")
 MODES += ("toward_positive", "toward_negative", "to_odd")
 #: Formats beyond float64 run number by number, by the definition itself; they get a sample.

@@ -17,6 +17,7 @@ from decisions import decide, segments
 from sweep import CHUNK, SIGN, Check, Difference, Scratch, fill, sweep
 
 import fpformats as fp
+from fpformats import reference
 from fpformats.rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 
 SWEPT = ("fp16", "bf16", "tf32", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "e4m3fnuz", "e5m2fnuz", "e4m3_ieee", "e3m4")
@@ -36,6 +37,18 @@ def keywords(rules: Rules) -> dict[str, str | None]:
 def described(fmt: str | fp.Format, rules: Rules) -> str:
     """What a failure calls it."""
     return f"encode to {fp.get(fmt).name}, {rules.rounding}, {rules.overflow}, subnormals {rules.subnormals}"
+
+
+def value_bits(fmt: fp.Format) -> np.ndarray:
+    """The float32 bits of every code's value, by the reference; NaN where a code stands for nothing."""
+
+    def value(code: int) -> float:
+        try:
+            return float(reference.decode(code, fmt))
+        except ValueError:
+            return np.nan
+
+    return np.array([value(code) for code in range(1 << fmt.bits)], np.float32).view(np.uint32)
 
 
 class Expected:
@@ -88,7 +101,7 @@ def test_all_float32(fmt: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt", HELD, ids=lambda fmt: fp.get(fmt).name)
 def test_every_combination_at_every_boundary(fmt: str | fp.Format) -> None:
-    cut, scratch = segments(fp.get(fmt)), Scratch(1 << 21)
+    cut, scratch, table = segments(fp.get(fmt)), Scratch(1 << 21), value_bits(fp.get(fmt))
     combinations = itertools.product(MODES, OVERFLOWS, SUBNORMALS)
     if fp.get(fmt).bits > 8:  # a large format's share of the time
         combinations = itertools.product(MODES, OVERFLOWS, ["keep"])
@@ -100,4 +113,9 @@ def test_every_combination_at_every_boundary(fmt: str | fp.Format) -> None:
                 x = bits.astype(np.uint32) | np.uint32(SIGN * negative)
                 got = fp.encode(x.view(np.float32), fmt, **keywords(rules))
                 difference = scratch.compare(described(fmt, rules), x, codes.astype(got.dtype), got)
+                assert difference is None, str(difference)
+                got = fp.quantize(x.view(np.float32), fmt, **keywords(rules)).view(np.uint32)
+                difference = scratch.compare(
+                    f"the value of {described(fmt, rules)}", x, table[codes], got, as_float=True
+                )
                 assert difference is None, str(difference)

@@ -39,7 +39,9 @@ def around(name: str) -> np.ndarray:
     """Every value, middle, and their float64 neighbours, both signs where the format has them, inf and NaN."""
     values = magnitudes(name)
     points = np.concatenate([values, (values[:-1] + values[1:]) / 2, [1.5 * values[-1], 3 * values[-1], 1e-300, 1e300]])
-    points = np.concatenate([points, np.nextafter(points, np.inf), np.nextafter(points[points > 0], 0), [np.inf, np.nan]])
+    points = np.concatenate(
+        [points, np.nextafter(points, np.inf), np.nextafter(points[points > 0], 0), [np.inf, np.nan]]
+    )
     return np.concatenate([points, -points]) if fp.get(name).signed else points
 
 

@@ -17,7 +17,8 @@ import pytest
 import fpformats as fp
 
 FOLDER = Path(
-    os.environ.get("FPFORMATS_VECTORS") or Path(__file__).resolve().parent.parent.parent / "shared" / "vectors" / "casts"
+    os.environ.get("FPFORMATS_VECTORS")
+    or Path(__file__).resolve().parent.parent.parent / "shared" / "vectors" / "casts"
 )
 
 

@@ -67,7 +67,9 @@ def given(fmt: Format, x: z3.BitVecRef, grid: Grid) -> z3.BoolRef:
 # --- stages on terms ----------------------------------------------------------------------------------------
 def _resized(x: z3.BitVecRef, width: int) -> z3.BitVecRef:
     """To another unsigned type, as a C cast does it."""
-    return z3.Extract(width - 1, 0, x) if x.size() >= width else z3.ZeroExt(width - x.size(), x)
+    if x.size() == width:
+        return x
+    return z3.Extract(width - 1, 0, x) if x.size() > width else z3.ZeroExt(width - x.size(), x)
 
 
 def _float_cast(x: z3.BitVecRef, to: Terms, source: Terms) -> z3.BitVecRef:

@@ -1,0 +1,129 @@
+"""Write the tables in docs/ from the rows: `python tools/make_docs.py`, or `--check` to compare."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import fpformats as fp
+from fpformats.profiles import PROFILES
+from fpformats.registry import ALIASES, FORMATS
+from fpformats.rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
+
+DOCS = Path(__file__).parents[1] / "docs"
+NOTE = "<!-- written by tools/make_docs.py from the rows; do not edit -->\n"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+
+def number(value: object) -> str:
+    """A power of two as such, else the shortest decimal."""
+    if isinstance(value, float) and value:
+        mantissa, exponent = value.hex().split("p")
+        if mantissa.lstrip("-") in ("0x1.0000000000000", "0x1.0p0"):
+            return f"{'-' if value < 0 else ''}2^{int(exponent)}"
+        if 0 < abs(value) < 2.0**-1000:
+            return f"2^{fp.FP64.emin - 52}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def formats_page() -> str:
+    """Every named format, its facts and where they come from."""
+    rows = []
+    for fmt in FORMATS.values():
+        specials = [
+            "inf" if fmt.has_inf else "",
+            f"NaN {fmt.nan_code:#x}" if fmt.nan_code is not None else "",
+            "-0" if fmt.has_negative_zero else "",
+        ]
+        rows.append([
+            f"`{fmt.name}`", str(fmt.bits), f"{'1' if fmt.signed else '0'}-{fmt.nexp}-{fmt.nmant}", str(fmt.bias),
+            number(fmt.max), number(fmt.smallest_normal), number(fmt.smallest_subnormal), number(fmt.eps),
+            ", ".join(filter(None, specials)) or "none", fmt.clause,
+        ])  # fmt: skip
+    names = [[f"`{name}`", ", ".join(f"`{a}`" for a, n in ALIASES.items() if n == name)] for name in FORMATS]
+    return (
+        NOTE + "# Formats\n\nThe rows of `fpformats/registry.py`. Layout is sign-exponent-mantissa bits; `eps` is the spacing at 1.\n\n"
+        + table(["name", "bits", "layout", "bias", "max", "smallest normal", "smallest", "eps", "specials", "source"], rows)
+        + "\nP3109's family is a function of its parameters: `binary{K}p{P}{s|u}{e|f}` for K = 3 ... 16 bits, precision P,\n"
+        "signed or unsigned, extended (with infinities) or finite. Its bias is 2^(K-P-1), or 2^(K-P) unsigned; there is no -0,\n"
+        "and one NaN. Registered in all: " + str(len(fp.formats())) + " formats.\n\n## Other names\n\nExact, never fuzzy; case matters.\n\n"
+        + table(["name", "also"], names)
+    )  # fmt: skip
+
+
+def rule_words(rules: Rules, name: str) -> list[str]:
+    """One cell for each of a profile's decisions."""
+    fmt = None if name == "p3109" else FORMATS[name]
+    nan = "canonical"
+    if rules.nan_codes is not None:
+        positive, negative = rules.nan_codes
+        nan = f"{positive:#x}" if positive == negative else f"{positive:#x} / {negative:#x}"
+        if rules.nan_payload_bits:
+            nan += f" + {rules.nan_payload_bits} payload bits"
+    elif fmt is not None and not fmt.has_nan:
+        nan = "`nan=` raises"
+    overflow = rules.overflow or "by the format"
+    infinity = "NaN" if rules.inf == "nan" else "as overflow"
+    extra = []
+    if rules.via:
+        extra.append(f"wider sources through {rules.via}")
+    if rules.negative:
+        extra.append(f"negative: {rules.negative}")
+    if fmt is not None and not fmt.has_zero:
+        extra.append(f"zero: {rules.zero}")
+    if rules.quirk:
+        extra.append(f"(2^{rules.quirk[0]}, 2^{rules.quirk[1]}) all become code {rules.quirk[2]:#x}")
+    if rules.words != "plain":
+        extra.append(f"random words: {rules.words}")
+    return [f"`{name}`", rules.rounding, overflow, infinity, nan, "; ".join(extra)]
+
+
+def profiles_page() -> str:
+    """Who does what."""
+    parts = [
+        NOTE + "# Who does what\n\nThe rows of `fpformats/profiles.py`: what each implementation does when it casts *to* a format, from the\n"
+        "sources named. `profile=` takes these names. Codes are those of the target format; `a / b` are the codes of\n"
+        "+NaN and -NaN. Not modelled: torch's float32 to bfloat16 NaN codes outside its vector loop (0x7fc0 in tails and\n"
+        "strided tensors, 0xffff inside), and HIP 6.2's host emulation, which is wrong for tiny inputs.\n"
+    ]
+    for row in PROFILES.values():
+        parts.append(f"\n## {row.name}\n\n{row.what}. Source: {row.source}.\n\n")
+        parts.append(table(["to", "rounding", "overflow", "infinity", "NaN", "also"], [rule_words(r, n) for n, r in row.rows.items()]))
+    return "".join(parts)
+
+
+def rounding_page() -> str:
+    """Names and their mathematics."""
+    rounding = [[f"`{r.name}`", r.rule, r.standard] for r in ROUNDINGS.values()]
+    return (
+        NOTE + "# Rounding, overflow, NaN, subnormals\n\nWrite |x| = (s + v) q with q the spacing of the format at x, s an integer and"
+        " 0 <= v < 1. Rounding chooses\nbetween s and s + 1; \"odd\" means that the line of s is odd ([semantics](semantics.md)).\n\n"
+        + table(["rounding", "away from zero when", "standard"], rounding)
+        + "\n" + table(["overflow", "what becomes of a result beyond the largest finite value, and of an infinity"], [[f"`{k}`", v] for k, v in OVERFLOWS.items()])
+        + "\n" + table(["nan", "NaN into a format that has none"], [[f"`{k}`", v] for k, v in NAN_RULES.items()])
+        + "\n" + table(["subnormals", "rule"], [[f"`{k}`", v] for k, v in SUBNORMALS.items()])
+    )  # fmt: skip
+
+
+PAGES = {"formats.md": formats_page, "who-does-what.md": profiles_page, "rounding.md": rounding_page}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or say which differ."""
+    stale = [name for name, page in PAGES.items() if not (DOCS / name).is_file() or (DOCS / name).read_text() != page()]
+    if "--check" in arguments:
+        print("\n".join(f"docs/{name} is not what the rows say" for name in stale), end="\n" if stale else "")
+        return bool(stale)
+    for name in stale:
+        (DOCS / name).write_text(PAGES[name]())
+        print(f"docs/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
