@@ -201,7 +201,7 @@ def build_row(
         _mode_fields(row, fmt, rules, width, source, stand_ins, ends)
     if size > R.UNITY:
         _random_fields(row, fmt, rules, width, seeded)
-    if size > R.INF_FLIP:
+    if size > R.MAX_LINE_NEGATIVE:
         _general_fields(row, fmt, rules, width, codes)
         if ROUNDINGS[rules.rounding].random_bits:  # more would leave the kernel's integers
             row[R.CLAMP] = _power_bits(fmt.maxexp + 1, width)
@@ -266,7 +266,6 @@ def _mode_fields(
     # just under half a step: a tie is more, and nothing else in between exists
     row[R.TIE] = _power_bits(-fmt.mantissa_bits - 1, width) - 1
     in_signed, mirrored, _ = MODES[mode]
-    row[R.ZERO] = sign if fmt.has_negative_zero else 0
     row[R.DOMAIN] = ~0 if in_signed else ~sign
     row[R.FLIP] = sign if mirrored else 0
     row[R.HALVE], always, if_negative, if_odd, row[R.PLUS], row[R.PLUS_ODD] = _ADDEND[mode]

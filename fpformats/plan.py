@@ -137,7 +137,7 @@ def _choose(fmt: Format, rules: Rules, width: Width) -> tuple[str, int]:
         return "modes", 4
     if how == "narrow":
         kind = MODES[rules.rounding][2]
-        if rules.subnormals == "keep" or kind == 0:
+        if fmt.has_negative_zero and (rules.subnormals == "keep" or kind == 0):
             return "modes", kind
     return "general", 0
 

@@ -1,7 +1,7 @@
 """float64 sources are rounded once: every middle of two values of every format up to 16 bits, and its two neighbours.
 
-These are the inputs that a way through float32 gets wrong. For nearest-even the answer is an integer: the line below the
-middle, or the one above, or at the middle the even one of the two codes; so all are tried, and NVIDIA's conversions from
+These are the inputs that a way through float32 gets wrong. For nearest-even the answer is an integer: the code below
+the middle, or the one above, or at the middle the even one of the two; so all are tried, and NVIDIA's conversions from
 double and NumPy's float16 are asked too. In the other modes small formats are held against `oracles.exact`.
 """
 
@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from oracles import cuda_host
 from oracles.exact import Grid, Rounded
+from same import same_codes
 
 import fpformats as fp
 
 NAMES = [name for name in fp.formats() if fp.get(name).bits <= 16]
-TINY = [name for name in NAMES if fp.get(name).bits <= 6] + [
+SMALL = [name for name in NAMES if fp.get(name).bits <= 6]
+SMALL += [
     "e4m3",
     "e5m2",
     "e4m3fnuz",
@@ -61,16 +63,6 @@ def negated(fmt: fp.Format, codes: np.ndarray) -> np.ndarray:
     return np.where((codes == 0) & (not fmt.negative_zero), 0, codes | fmt.sign_bit)
 
 
-def check(what: str, x: np.ndarray, got: np.ndarray, expected: np.ndarray) -> None:
-    """Equal codes, or the first input for which they are not."""
-    equal = got == expected
-    i = int(equal.argmin())
-    assert equal.all(), (
-        f"{what}: {int((~equal).sum())} of {x.size} differ; x = 0x{int(x.view(np.uint64)[i]):016x} "
-        f"gives 0x{int(got[i]):x}, 0x{int(expected[i]):x} was expected"
-    )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_middle(name: str) -> None:
     fmt = fp.get(name)
@@ -80,10 +72,10 @@ def test_every_middle(name: str) -> None:
     around = [np.nextafter(middle, 0), middle, np.nextafter(middle, np.inf)]
     for overflow in ("saturate", "nonfinite") if fmt.has_inf else ("saturate",):
         for x, expected in zip(around, nearest_even(fmt, lines, overflow), strict=True):
-            check(f"{name}, nearest_even, {overflow}", x, fp.encode(x, fmt, overflow=overflow), expected)
+            same_codes(f"{name}, nearest_even, {overflow}", x, fp.encode(x, fmt, overflow=overflow), expected)
             if fmt.signed and not fmt.twos_complement:
                 got = fp.encode(-x, fmt, overflow=overflow)
-                check(f"{name}, nearest_even, {overflow}", -x, got, negated(fmt, expected))
+                same_codes(f"{name}, nearest_even, {overflow}", -x, got, negated(fmt, expected))
 
 
 def test_every_middle_of_twos_complement() -> None:
@@ -91,7 +83,14 @@ def test_every_middle_of_twos_complement() -> None:
     x = (np.arange(-300, 300) + 0.5) / 64
     for points in (x, np.nextafter(x, -np.inf), np.nextafter(x, np.inf)):
         expected = [max(-128, min(127, round(Fraction(float(point)) * 64))) & 0xFF for point in points]
-        check("int8, nearest_even", points, fp.encode(points, "int8"), np.array(expected))
+        same_codes("int8, nearest_even", points, fp.encode(points, "int8"), np.array(expected))
+
+
+def around_middles(fmt: fp.Format) -> np.ndarray:
+    """Middles, their neighbours, an overflow, infinity and zero; negative too where the format has a sign."""
+    middle = middles(fmt)[1]
+    x = np.concatenate([np.nextafter(middle, 0), middle, np.nextafter(middle, np.inf), [1e300, np.inf, 0.0]])
+    return np.concatenate([x, -x]) if fmt.signed else x
 
 
 #: The conversions from double that NVIDIA's headers have.
@@ -106,29 +105,28 @@ def test_cuda_double(name: str, saturate: bool, need: Callable[..., None]) -> No
     if not cuda_host.supports(name, np.float64, saturate=saturate):
         pytest.skip(f"CUDA {cuda_host.version()} headers have no {name} from double")
     fmt = fp.get(name)
-    middle = middles(fmt)[1]
-    x = np.concatenate([np.nextafter(middle, 0), middle, np.nextafter(middle, np.inf), [1e300, np.inf, 0.0]])
-    x = np.concatenate([x, -x]) if fmt.signed else x
+    x = around_middles(fmt)
     overflow = "saturate" if saturate else "nonfinite"
-    check(f"{name}, {overflow}", x, fp.encode(x, fmt, overflow=overflow), cuda_host.codes(name, x, saturate=saturate))
+    expected = cuda_host.codes(name, x, saturate=saturate)
+    same_codes(f"{name}, {overflow}", x, fp.encode(x, fmt, overflow=overflow), expected)
 
 
 def test_numpy_float16() -> None:
     """NumPy converts double to half directly."""
-    middle = middles(fp.FP16)[1]
-    x = np.concatenate([np.nextafter(middle, 0), middle, np.nextafter(middle, np.inf), [1e300, np.inf, 0.0]])
-    x = np.concatenate([x, -x])
+    x = around_middles(fp.FP16)
     with np.errstate(over="ignore", under="ignore"):
         expected = x.astype(np.float16)
-    check("fp16", x, fp.encode(x, "fp16"), expected.view(np.uint16))
-    check("fp16 values", x, fp.quantize(x, "fp16").view(np.uint64), expected.astype(np.float64).view(np.uint64))
+    same_codes("fp16", x, fp.encode(x, "fp16"), expected.view(np.uint16))
+    values = expected.astype(np.float64)
+    same_codes("fp16 values", x, fp.quantize(x, "fp16").view(np.uint64), values.view(np.uint64))
 
 
 def grid(fmt: fp.Format) -> Grid:
     """The oracle's own view of a format, from its integers."""
     return Grid(
         mantissa_bits=fmt.mantissa_bits, emin=fmt.emin, min_line=fmt.min_line, subnormals=fmt.subnormals,
-        max_line=fmt.max_line, signed=fmt.signed, negative_zero=fmt.negative_zero, has_inf=fmt.has_inf, has_nan=fmt.has_nan,
+        max_line=fmt.max_line, signed=fmt.signed, negative_zero=fmt.negative_zero,
+        has_inf=fmt.has_inf, has_nan=fmt.has_nan,
     )  # fmt: skip
 
 
@@ -142,7 +140,7 @@ def code_of(fmt: fp.Format, result: Rounded) -> int:
     return fmt.nan_code | (0 if fmt.nan_at_sign else sign)
 
 
-@pytest.mark.parametrize("name", [name for name in TINY if not fp.get(name).twos_complement])
+@pytest.mark.parametrize("name", [name for name in SMALL if not fp.get(name).twos_complement])
 def test_every_mode(name: str) -> None:
     """Values, middles and their neighbours, in all deterministic modes under all overflow rules."""
     fmt = fp.get(name)
@@ -155,4 +153,4 @@ def test_every_mode(name: str) -> None:
         for overflow in ("saturate", "propagate", "nonfinite"):
             expected = np.array([code_of(fmt, oracle.round(v, rounding, overflow)) for v in x.tolist()])
             got = fp.encode(x, fmt, rounding=rounding, overflow=overflow)
-            check(f"{name}, {rounding}, {overflow}", x, got, expected)
+            same_codes(f"{name}, {rounding}, {overflow}", x, got, expected)

@@ -101,21 +101,19 @@ def test_all_float32(fmt: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt", HELD, ids=lambda fmt: fp.get(fmt).name)
 def test_every_combination_at_every_boundary(fmt: str | fp.Format) -> None:
-    cut, scratch, table = segments(fp.get(fmt)), Scratch(1 << 21), value_bits(fp.get(fmt))
+    cut, scratch, table = segments(fp.get(fmt)), Scratch(1 << 22), value_bits(fp.get(fmt))
     combinations = itertools.product(MODES, OVERFLOWS, SUBNORMALS)
     if fp.get(fmt).bits > 8:  # a large format's share of the time
         combinations = itertools.product(MODES, OVERFLOWS, ["keep"])
     for rounding, overflow, subnormals in combinations:
         rules = Rules(rounding=rounding, overflow=overflow, nan="max", subnormals=subnormals)
+        what, options = described(fmt, rules), keywords(rules)
         for negative in (False, True):
-            codes = decide(cut, rules, negative=negative, sample=100)
-            for bits in (cut.start, cut.last):
-                x = bits.astype(np.uint32) | np.uint32(SIGN * negative)
-                got = fp.encode(x.view(np.float32), fmt, **keywords(rules))
-                difference = scratch.compare(described(fmt, rules), x, codes.astype(got.dtype), got)
-                assert difference is None, str(difference)
-                got = fp.quantize(x.view(np.float32), fmt, **keywords(rules)).view(np.uint32)
-                difference = scratch.compare(
-                    f"the value of {described(fmt, rules)}", x, table[codes], got, as_float=True
-                )
-                assert difference is None, str(difference)
+            codes = np.tile(decide(cut, rules, negative=negative, sample=100), 2)
+            x = np.concatenate([cut.start, cut.last]).astype(np.uint32) | np.uint32(SIGN * negative)
+            got = fp.encode(x.view(np.float32), fmt, **options)
+            difference = scratch.compare(what, x, codes.astype(got.dtype), got)
+            assert difference is None, str(difference)
+            values = fp.quantize(x.view(np.float32), fmt, **options).view(np.uint32)
+            difference = scratch.compare(f"the value of {what}", x, table[codes], values, as_float=True)
+            assert difference is None, str(difference)

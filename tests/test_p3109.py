@@ -1,4 +1,4 @@
-"""P3109's family against gfloat: every code, and the edges of every number's neighbourhood in every mode gfloat has right."""
+"""P3109's family against gfloat: every code, and numbers at and around all values and middles in the modes it has."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from oracles import gfloat_p3109
+from same import same_codes
 
 import fpformats as fp
 
@@ -45,16 +46,6 @@ def around(name: str) -> np.ndarray:
     return np.concatenate([points, -points]) if fp.get(name).signed else points
 
 
-def check(what: str, name: str, x: np.ndarray, got: np.ndarray, expected: np.ndarray) -> None:
-    """Equal codes, or the first input for which they are not."""
-    equal = got == expected
-    i = int(equal.argmin())
-    assert equal.all(), (
-        f"{name}, {what}: x = {x[i]!r} (0x{int(x.view(np.uint64)[i]):016x}) gives 0x{int(got[i]):x}, "
-        f"gfloat 0x{int(expected[i]):x}; {int((~equal).sum())} of {x.size} differ"
-    )
-
-
 @pytest.mark.parametrize("name", SMALL + LARGER)
 def test_decode(name: str, need: Callable[..., None]) -> None:
     need(gfloat_p3109)
@@ -74,12 +65,12 @@ def test_encode(name: str, need: Callable[..., None]) -> None:
         for overflow in ("saturate", "nonfinite") if fp.get(name).has_inf else ("saturate",):
             expected = gfloat_p3109.codes(name, x, rounding, saturate=overflow == "saturate")
             got = fp.encode(x, name, rounding=rounding, overflow=overflow)
-            check(f"{rounding}, {overflow}", name, x, got, expected)
+            same_codes(f"{name}, {rounding}, {overflow}", x, got, expected)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_stochastic(name: str, need: Callable[..., None]) -> None:
-    """Four random bits, all sixteen numbers, at every odd 32nd of every gap: far from where gfloat's sums are inexact."""
+    """Four random bits, all sixteen numbers, at every odd 32nd of every gap: there gfloat's sums are exact."""
     need(gfloat_p3109)
     bits, values = 4, magnitudes(name)
     parts = np.arange(1, 32, 2) / 32
@@ -90,4 +81,4 @@ def test_stochastic(name: str, need: Callable[..., None]) -> None:
     for rounding in STOCHASTIC:
         expected = gfloat_p3109.codes(name, x, rounding, saturate=True, bits=bits, random=random)
         got = fp.encode(x, name, rounding=rounding, overflow="saturate", rng=(random.astype(np.uint32), bits))
-        check(rounding, name, x, got, expected)
+        same_codes(f"{name}, {rounding}", x, got, expected)

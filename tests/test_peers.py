@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from oracles import cuda_host, ml_dtypes_cast, recorded, torch_cast
+from same import same_codes
 
 import fpformats as fp
 
@@ -51,21 +52,6 @@ def nan_codes(fmt: str) -> np.ndarray:
     return np.isnan(fp.decode(np.arange(1 << bits, dtype=np.uint16), fmt))
 
 
-def check(what: str, fmt: str, x: np.ndarray, got: np.ndarray, expected: np.ndarray, *, any_nan: bool = False) -> None:
-    """Equal codes; the message has the first input for which they are not."""
-    equal = got == expected
-    if any_nan:
-        equal |= nan_codes(fmt)[got] & nan_codes(fmt)[expected]
-    if equal.all():
-        return
-    i = int(equal.argmin())
-    bits = int(x.reshape(-1).view(f"u{x.itemsize}")[i])
-    pytest.fail(
-        f"{what} to {fmt}: {int((~equal).sum())} of {x.size} differ; x = 0x{bits:0{2 * x.itemsize}x} ({x.dtype}) gives "
-        f"0x{int(got[i]):x}, the peer 0x{int(expected[i]):x}"
-    )
-
-
 # --- recorded -----------------------------------------------------------------------------------
 def title(case: recorded.Case) -> str:
     """The test's name."""
@@ -81,7 +67,7 @@ def test_recorded(case: recorded.Case) -> None:
     if case.peer == "cuda":
         any_nan = case.source == "float64" or "profile" not in options
     got = fp.encode(x, case.format, **options)
-    check(f"{title(case)}, {options}", case.format, x, got, case.codes, any_nan=any_nan)
+    same_codes(f"{title(case)}, {options}", x, got, case.codes, nan=nan_codes(case.format) if any_nan else None)
 
 
 def ask(case: recorded.Case) -> np.ndarray:
@@ -98,7 +84,8 @@ def test_recorded_peer_still_answers_the_same(case: recorded.Case, need: Callabl
     if case.peer == "cuda" and not cuda_host.supports(case.format, case.source, **case.policy):
         pytest.skip(f"CUDA {cuda_host.version()} headers do not have this conversion; {case.version} had it")
     any_nan = case.policy.get("nan") == "any"
-    check(f"{title(case)}, as of {case.version},", case.format, case.x, case.codes, ask(case), any_nan=any_nan)
+    nan = nan_codes(case.format) if any_nan else None
+    same_codes(f"{title(case)} now, and as of {case.version}", case.x, ask(case), case.codes, nan=nan)
 
 
 def test_recorded_cases_are_all_there() -> None:
@@ -130,11 +117,11 @@ def test_torch_from_every_code(source: str, need: Callable[..., None]) -> None:
         view = torch.uint16 if fp.get(fmt).bits == 16 else torch.uint8
         expected = x.to(getattr(torch, target)).view(view).numpy()
         # NaN to 16 bits depends on the path; a NaN without a sign has the one of torch's decoding
-        any_nan = fmt in ("fp16", "bf16") or fp.get(source).nan_at_sign
-        what = f"torch from {source}"
-        check(what, fmt, codes, fp.convert(codes, source, fmt, profile="torch"), expected, any_nan=any_nan)
+        nan = nan_codes(fmt) if fmt in ("fp16", "bf16") or fp.get(source).nan_at_sign else None
+        what = f"torch from {source} to {fmt}"
+        same_codes(what, codes, fp.convert(codes, source, fmt, profile="torch"), expected, nan=nan)
         got = fp.encode(x, fmt, profile="torch").view(view).numpy()
-        check(f"{what}, a tensor", fmt, codes, got, expected, any_nan=any_nan)
+        same_codes(f"{what}, a tensor", codes, got, expected, nan=nan)
 
 
 @pytest.mark.parametrize("source", ml_dtypes_cast.NAMES)
@@ -152,10 +139,10 @@ def test_ml_dtypes_from_every_code(source: str, need: Callable[..., None]) -> No
         fmt, profile = fp.get(target).name, "numpy" if target == "float16" else "ml_dtypes"
         expected = ml_dtypes_cast.codes(target, x)
         # NumPy's profile speaks of NumPy's sources; a NaN without a sign has the one of ml_dtypes' decoding
-        any_nan = target == "float16" or fp.get(source).nan_at_sign
-        what = f"ml_dtypes from {source}"
-        check(what, fmt, codes, fp.convert(codes, source, fmt, profile=profile), expected, any_nan=any_nan)
-        check(f"{what}, typed", fmt, codes, fp.encode(x, fmt, profile=profile), expected, any_nan=any_nan)
+        nan = nan_codes(fmt) if target == "float16" or fp.get(source).nan_at_sign else None
+        what = f"ml_dtypes from {source} to {fmt}"
+        same_codes(what, codes, fp.convert(codes, source, fmt, profile=profile), expected, nan=nan)
+        same_codes(f"{what}, typed", codes, fp.encode(x, fmt, profile=profile), expected, nan=nan)
 
 
 @pytest.mark.parametrize("oracle", [torch_cast, ml_dtypes_cast], ids=["torch", "ml_dtypes"])

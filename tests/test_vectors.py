@@ -13,13 +13,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from same import same_codes
 
 import fpformats as fp
 
-FOLDER = Path(
-    os.environ.get("FPFORMATS_VECTORS")
-    or Path(__file__).resolve().parent.parent.parent / "shared" / "vectors" / "casts"
-)
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "vectors" / "casts"
+FOLDER = Path(os.environ.get("FPFORMATS_VECTORS") or SHARED)
 
 
 def file(name: str) -> Path:
@@ -28,16 +27,6 @@ def file(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"there is no {name} in FPFORMATS_VECTORS or ../shared/vectors/casts")
     return path
-
-
-def check(what: str, x: np.ndarray, got: np.ndarray, expected: np.ndarray) -> None:
-    """Equal codes, or the first input for which they are not."""
-    equal = np.equal(got, expected)
-    i = int(equal.argmin())
-    assert equal.all(), (
-        f"{what}: {int((~equal).sum())} of {x.size} differ; x = 0x{int(x[i]):x} gives 0x{int(got[i]):x}, "
-        f"0x{int(expected[i]):x} was expected"
-    )
 
 
 # --- boundary.json ------------------------------------------------------------------------------
@@ -82,7 +71,7 @@ def test_boundary(column: str, source: str) -> None:
             nan = np.isnan(x)
             assert np.isnan(fp.decode(got[nan], fmt)).all(), f"{column} {fmt}: NaN became a number"
             bits, got, expected = bits[~nan], got[~nan], expected[~nan]
-        check(f"{column} {source} to {fmt}, {options}", bits, got, expected)
+        same_codes(f"{column} {source} to {fmt}, {options}", bits, got, expected)
     assert found or (column, source) == ("exact_rne", "f32"), f"boundary.json has no column {column} for {source}"
 
 
@@ -133,7 +122,7 @@ def test_b200_stochastic(key: str, fmt: str, bits: int) -> None:
     if key.endswith("RELU"):
         x = np.where(np.signbit(x) & ~np.isnan(x), np.float32(0), x)
     got = fp.encode(x, fmt, profile="ptx_rs", rng=data["RB"])
-    check(f"{key}, cvt.rs.satfinite", words, got, unpacked(data[key], bits, 4))
+    same_codes(f"{key}, cvt.rs.satfinite", words, got, unpacked(data[key], bits, 4))
 
 
 @pytest.mark.parametrize(
@@ -146,4 +135,4 @@ def test_b200_nearest_and_up(key: str, fmt: str, profile: str, bits: int) -> Non
     words = data["F32"]
     x = np.stack([words, np.roll(words, -1)], axis=1).ravel()
     got = fp.encode(x.view(np.float32), fmt, profile=profile)
-    check(f"{key}, {profile}", x, got, unpacked(data[key], bits, 2))
+    same_codes(f"{key}, {profile}", x, got, unpacked(data[key], bits, 2))

@@ -79,11 +79,6 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return u(u(y & ABS) | u(x & SIGN))
 
     @function
-    def landed(y, x, r):
-        """The same; r[ZERO] is +0 for a format without -0, and -0 + +0 = +0, while y + -0 = y."""
-        return bits(fl(flt(signed(y, x)) + flt(r[R.ZERO])))
-
-    @function
     def leading(x, r):
         """The power of two at or below |x|, at least 2^emin, as a float."""
         return flt(greater(u(x & INF_BITS), r[R.EMIN]))
@@ -119,11 +114,15 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
 
     # --- narrow ---------------------------------------------------------------------------
     @function
-    def nearest_but_sign(x, r):
-        """Nearest-even, all but the sign of zero, overflow and NaN; what it makes of NaN is not NaN's code."""
+    def nearest_finite_result(x, r):
+        """Nearest-even, where it is finite and not -0."""
         e = leading(x, r)
-        y = bits(pulled(pushed(flt(x), e, r), e, r))
-        return where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
+        return bits(pulled(pushed(flt(x), e, r), e, r))
+
+    @function
+    def nearest_but_sign(x, r):
+        """The same with overflow; what it makes of NaN is not NaN's code."""
+        return where(u(x & ABS) > r[R.LAST], r[R.OVER], nearest_finite_result(x, r))
 
     @function
     def nearest(x, r):
@@ -134,10 +133,8 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
     @function
     def nearest_no_negative_zero(x, r):
         """Nearest-even into a format without -0, whose NaN has no sign: x + c - c is never -0."""
-        e = leading(x, r)
         a = u(x & ABS)
-        y = bits(pulled(pushed(flt(x), e, r), e, r))
-        y = where(a > r[R.LAST], u(r[R.OVER] | u(x & r[R.OVER_FLIP])), y)
+        y = where(a > r[R.LAST], u(r[R.OVER] | u(x & r[R.OVER_FLIP])), nearest_finite_result(x, r))
         return where(a > INF_BITS, r[R.NAN], y)
 
     @function
@@ -151,7 +148,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = u(nearest_but_sign(x, r) & ABS)
         y = where(y < r[R.FLUSH_OUT], ZERO, y)
         y = where(u(x & ABS) < r[R.FLUSH_IN], ZERO, y)
-        return landed(specials(y, x, r), x, r)
+        return signed(specials(y, x, r), x)
 
     @function
     def directed(x, r):
@@ -163,7 +160,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = pulled(pushed(f, e, r), e, r)
         y = bits(where(y < f, fl(y + fl(e * flt(r[R.STEP]))), y))
         y = where(f > flt(r[R.LARGEST]), r[R.OVER_UP], y)
-        return landed(specials(y, x, r), x, r)
+        return signed(specials(y, x, r), x)
 
     @function
     def tied(x, r):
@@ -173,7 +170,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = pulled(pushed(f, e, r), e, r)
         y = bits(where(fl(f - y) > fl(e * flt(r[R.TIE])), fl(y + fl(e * flt(r[R.STEP]))), y))
         y = where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
-        return landed(specials(y, x, r), x, r)
+        return signed(specials(y, x, r), x)
 
     @function
     def odd(x, r):
@@ -186,7 +183,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         line = u(line | where(y == f, ZERO, ONE))
         y = bits(pulled(flt(line), e, r))
         y = where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
-        return landed(specials(y, x, r), x, r)
+        return signed(specials(y, x, r), x)
 
     # --- aligned --------------------------------------------------------------------------
     @function

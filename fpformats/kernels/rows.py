@@ -41,8 +41,9 @@ _FIELDS = {
     "domain": "mask: all bits to work on signed numbers, all but the sign to work on magnitudes",
     "flip": 'the sign bit where the mode is "up" for the mirrored number',
     "largest": "bits of the largest finite value",
-    "zero": "float: +0 where the target has no -0, else -0",
     "over_up": 'what stands for an overflow on the "up" side of a directed mode',
+    "inf_flip": "what is xor-ed into an infinity for a negative one",
+    "nan_flip": "the same for NaN",
     "flush_in": "source magnitudes below this count as zero",
     "flush_out": "results below this become zero",
     "halve": "1 where the mode compares with a half, else 0",
@@ -60,8 +61,6 @@ _FIELDS = {
     "word_ones": "all bits of a word",
     "zero_sign": "the sign bit where zero and NaN keep theirs, else 0",
     # general: any format, any mode, to a value or a code
-    "inf_flip": "... and what is xor-ed in for a negative one",
-    "nan_flip": "... and what is xor-ed in for a negative one",
     "max_line_negative": "added for negative numbers (two's complement)",
     "min_line": "the line of code 0",
     "odd_flip": "1 where code and line differ in parity",
@@ -87,9 +86,9 @@ _FIELDS = {
 (
     EMIN, DROP, UP, DOWN, LAST, OVER, NAN, HALF, KEEP, ONE_IF_DROP, OVER_FLIP, CLAMP, MAGIC, SIGN_SHIFT,
     SIGN_CODE, LINE_MASK, FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, SIGN_KEEP, NAN_CODE, STEP, TIE,
-    DOMAIN, FLIP, LARGEST, ZERO, OVER_UP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
-    IF_ODD, PLUS, PLUS_ODD, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES, ZERO_SIGN, INF_FLIP,
-    NAN_FLIP, MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_BELOW, ZERO_LINE,
+    DOMAIN, FLIP, LARGEST, OVER_UP, INF_FLIP, NAN_FLIP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
+    IF_ODD, PLUS, PLUS_ODD, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES, ZERO_SIGN,
+    MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_BELOW, ZERO_LINE,
     QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, BELOW, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
     DEPTH, WORD_TIMES, WORD_PLUS, WORD_NEAREST,
 ) = range(len(_FIELDS))  # fmt: skip
