@@ -88,7 +88,9 @@ def _nan_codes(plan: Plan, bits: Array) -> Array:
     minus = (bits & bits.dtype.type(source.sign_bit)) != 0 if source.signed else np.zeros(bits.shape, dtype=bool)
     out = np.where(minus, plan.result(negative), plan.result(positive))
     if plan.codes and (width := plan.rules.nan_payload_bits):
-        kept = (bits >> bits.dtype.type(max(source.mantissa_bits - width, 0))) & bits.dtype.type((1 << width) - 1)
+        # the payload's top bits: all of it where the source has fewer
+        kept = (bits.astype(np.uint64) & np.uint64((1 << source.mantissa_bits) - 1)) << np.uint64(width)
+        kept >>= np.uint64(source.mantissa_bits)
         out = out | kept.astype(plan.result)
         line = out & plan.result(~plan.fmt.sign_bit & ((1 << plan.fmt.bits) - 1))
         out = np.where(line == plan.fmt.inf_code, out | plan.result(1), out)
