@@ -164,5 +164,3 @@ def adapt(x: Any) -> Adapted:
     if hasattr(x, "__array__") or isinstance(x, (list, tuple, range, memoryview, bytearray)):
         return _numpy(np.asarray(x))
     raise TypeError(f"x is a {type(x).__name__}; an array, a list or a number was expected")
-
-

@@ -45,7 +45,8 @@ def rules_for(
                 raise ValueError(f"profile={profile!r} already decides {key}; {key}={value!r} cannot be given with it")
         return profile_rules(profile, fmt)
     rounding_row(rounding)
-    for key, value, table in (("overflow", overflow, OVERFLOWS), ("nan", nan, NAN_RULES), ("subnormals", subnormals, SUBNORMALS)):
+    tables = {"overflow": (overflow, OVERFLOWS), "nan": (nan, NAN_RULES), "subnormals": (subnormals, SUBNORMALS)}
+    for key, (value, table) in tables.items():
         if value not in table and not (key == "overflow" and value is None):
             raise ValueError(f"{key}={value!r}: one of {', '.join(table)} was expected")
     return Rules(rounding, overflow, nan, subnormals, None if via is None else get(via).name)
@@ -65,7 +66,7 @@ def _result_format(source: Format | None, fmt: Format) -> Format:
 
 
 # --- the way of an array ------------------------------------------------------------------------
-def _source(adapted: Adapted, fmt: Format) -> tuple[Array, Format, Format | None]:
+def _source(adapted: Adapted, fmt: Format) -> tuple[Array | None, Format, Format | None]:
     """Raw bits, the format the kernels read, and the format the caller's elements are."""
     if adapted.format is not None:
         source = get(adapted.format)
@@ -426,7 +427,7 @@ def _any(x: Any, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool) 
         raise TypeError("out is for arrays; x is a single number")
     number, back = scalar
     if isinstance(number, np.ndarray):
-        if ROUNDINGS[rules.rounding].random_bits and isinstance(rng, (int, np.integer, tuple)) is False and rng is not None:
+        if ROUNDINGS[rules.rounding].random_bits and not isinstance(rng, (int, np.integer, tuple, type(None))):
             rng = np.asarray(rng).reshape(())
         made = _apply(number, fmt, rules, rng, None, codes=codes)
         return back(made) if not codes else int(made)
@@ -453,5 +454,3 @@ def _first_word(words: Array | None, seed: int, rules: Rules) -> int:
     block = np.empty(4, dtype=np.uint32)
     philox(block, seed, 0)
     return int(block[0]) >> (32 - (rules.random_bits or 32))
-
-

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .format import Format, pow2
+from .format import Format
 from .kernels import rows as R
 from .rounding import ROUNDINGS, Rules
 
@@ -167,11 +167,22 @@ def _stand_ins(fmt: Format, width: Width, *, codes: bool) -> StandIns:
     lowest = _line_bits(fmt, fmt.max_line + fmt.twos_complement, width) | sign
     nan = width.inf | 1 << (width.mantissa - 1)
     one_nan = fmt.nan_at_sign or not fmt.signed
-    return {"max": (largest, lowest), "inf": (width.inf, width.inf | sign), "nan": (nan, nan if one_nan else nan | sign)}
+    return {
+        "max": (largest, lowest),
+        "inf": (width.inf, width.inf | sign),
+        "nan": (nan, nan if one_nan else nan | sign),
+    }
 
 
 def build_row(
-    fmt: Format, rules: Rules, width: Width, *, codes: bool, source: Format, kernel: str = "random", seeded: bool = False
+    fmt: Format,
+    rules: Rules,
+    width: Width,
+    *,
+    codes: bool,
+    source: Format,
+    kernel: str = "random",
+    seeded: bool = False,
 ) -> NDArray[Any]:
     """The row for one target, one set of rules and one width of source.
 
@@ -227,9 +238,7 @@ def _rounding_fields(row: list[int], fmt: Format, rules: Rules, width: Width) ->
     row[R.STEP] = _power_bits(-m, width)
 
 
-def _end_fields(
-    row: list[int], fmt: Format, rules: Rules, width: Width, stand_ins: StandIns, ends: Ends
-) -> None:
+def _end_fields(row: list[int], fmt: Format, rules: Rules, width: Width, stand_ins: StandIns, ends: Ends) -> None:
     """Overflow, infinity and NaN."""
     row[R.LAST] = _last(fmt, "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding, width)
     row[R.LARGEST] = _line_bits(fmt, fmt.max_line, width)
@@ -252,7 +261,7 @@ def _code_fields(row: list[int], fmt: Format, rules: Rules, width: Width, ends: 
     row[R.LINE_MASK] = fmt.sign_bit - 1 if fmt.signed else (1 << fmt.bits) - 1
     row[R.SUBNORMAL] = 0 if field == 1 else 1 << m
     row[R.MAX_LINE] = fmt.max_line
-    row[R.INF_LINE] = fmt.inf_code if fmt.has_inf else fmt.max_line  # type: ignore[call-overload]
+    row[R.INF_LINE] = fmt.max_line if fmt.inf_code is None else fmt.inf_code
     row[R.SIGN_KEEP] = 0 if not fmt.signed and rules.negative_of(fmt.has_inf) == "abs" else 1 << (width.bits - 1)
     row[R.NAN_CODE] = fmt.sign_bit if fmt.nan_at_sign else ~0
 

@@ -153,14 +153,14 @@ def _slice(
 
 def _beyond_inf(largest: int | None, x: NDArray[Any]) -> bool:
     """Whether the largest magnitude a kernel saw is a NaN's."""
-    return bool(largest) and int(largest) > (0x7F800000 if x.dtype.itemsize == 4 else 0x7FF0000000000000)  # type: ignore[arg-type]
+    return largest is not None and int(largest) > (0x7F800000 if x.dtype.itemsize == 4 else 0x7FF0000000000000)
 
 
 def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
     if isinstance(stage.what, str):
         kernel, row, kind = getattr(kernels, stage.what), stage.row, stage.kind
         return lambda x, out, *rest: kernel(x, out, row, kind, *rest)
-    return stage.what  # type: ignore[no-any-return]
+    return stage.what
 
 
 # --- threads --------------------------------------------------------------------------------------

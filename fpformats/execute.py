@@ -18,6 +18,7 @@ Array = NDArray[Any]
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], x: Array) -> None:
+    """Raise for an `out` that cannot take the result."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}; a NumPy array was expected")
     if out.shape != shape:
@@ -31,7 +32,9 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], x: Array) 
 
 
 def same_memory(a: Array, b: Array) -> bool:
-    return a.__array_interface__["data"] == b.__array_interface__["data"] and a.strides == b.strides and a.itemsize == b.itemsize
+    """Whether both are the same elements in the same places."""
+    start = [array.__array_interface__["data"] for array in (a, b)]
+    return start[0] == start[1] and a.strides == b.strides and a.itemsize == b.itemsize
 
 
 def run_plan(plan: Plan, bits: Array, out: Array, rng: Any = None) -> None:
@@ -48,8 +51,9 @@ def run_plan(plan: Plan, bits: Array, out: Array, rng: Any = None) -> None:
     must_look = plan.nan is not None and plan.fmt.has_nan
     if plan.nan == "raise" and np.may_share_memory(flat, target):
         _raise_nan(plan, flat, bits.shape)  # before x is overwritten
-    where = _nan_mask(plan, flat) if must_look or (isinstance(plan.nan, tuple) and np.may_share_memory(flat, target)) else None
-    original = flat[where] if where is not None else None
+    in_place = isinstance(plan.nan, tuple) and np.may_share_memory(flat, target)
+    where = _nan_mask(plan, flat) if must_look or in_place else None
+    original = flat[where] if where is not None else flat[:0]
     seen = engine.run_stages(plan.stages, flat, target, words=words, seed=seed)
     if plan.nan == "raise" and seen:
         _raise_nan(plan, flat, bits.shape)
@@ -77,13 +81,15 @@ def _raise_nan(plan: Plan, flat: Array, shape: tuple[int, ...]) -> None:
     if where.any():
         index = tuple(int(i) for i in np.unravel_index(int(where.argmax()), shape)) if shape else ()
         raise ValueError(
-            f"x{list(index) if index else ''} is NaN, which {plan.fmt.name} cannot hold; nan='max' or nan='zero' would choose a value"
+            f"x{list(index) if index else ''} is NaN, which {plan.fmt.name} cannot hold; "
+            "nan='max' or nan='zero' would choose a value"
         )
 
 
 def _nan_codes(plan: Plan, bits: Array) -> Array:
     """The result bits of these NaNs."""
-    positive, negative = plan.nan  # type: ignore[misc]
+    assert isinstance(plan.nan, tuple)
+    positive, negative = plan.nan
     source = plan.source_format
     minus = (bits & bits.dtype.type(source.sign_bit)) != 0 if source.signed else np.zeros(bits.shape, dtype=bool)
     out = np.where(minus, plan.result(negative), plan.result(positive))
@@ -113,6 +119,6 @@ def _by_definition(plan: Plan, flat: Array, target: Array, words: Array | None, 
             code = reference.encode(value, plan.fmt, plan.rules, random=random, source=plan.source_format)
         except ValueError as error:
             raise ValueError(f"x at flat index {i}: {error}") from None
-        if not plan.codes:
+        if plan.result_format is not None and not plan.codes:
             code = reference.encode(reference.decode(code, plan.fmt), plan.result_format, holder)
         target[i] = code

@@ -128,7 +128,7 @@ class Format:
             object.__setattr__(self, "nan_codes", (1 << m) - 1 if ieee else 0)
         if self.inf_codes is None:
             object.__setattr__(self, "inf_codes", 1 if ieee else 0)
-        if self.nan_codes < 0 or self.inf_codes not in (0, 1) or self.max_line < self.min_line:
+        if (self.nan_codes or 0) < 0 or self.inf_codes not in (0, 1) or self.max_line < self.min_line:
             raise ValueError(
                 f"Format({self.name!r}): nan_codes={self.nan_codes}, inf_codes={self.inf_codes}, "
                 f"emax={self.emax} leave no finite value"

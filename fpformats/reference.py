@@ -253,9 +253,7 @@ def _below(fmt: Format, rules: Rules) -> int:
     return 0
 
 
-def _finite(
-    negative: bool, x: Fraction, fmt: Format, rules: Rules, overflow: str, random: tuple[int, int]
-) -> int:
+def _finite(negative: bool, x: Fraction, fmt: Format, rules: Rules, overflow: str, random: tuple[int, int]) -> int:
     mode = rounding_row(rules.rounding)
     if negative and not fmt.signed and rules.negative_of(fmt.has_inf) == "abs":
         negative = False

@@ -36,7 +36,9 @@ class Rounding:
 ROUNDINGS: dict[str, Rounding] = {
     row.name: row
     for row in (
-        Rounding("nearest_even", "v > 1/2, or v = 1/2 and s odd", "IEEE roundTiesToEven; P3109 NearestTiesToEven; PTX .rn"),
+        Rounding(
+            "nearest_even", "v > 1/2, or v = 1/2 and s odd", "IEEE roundTiesToEven; P3109 NearestTiesToEven; PTX .rn"
+        ),
         Rounding("nearest_away", "v >= 1/2", "IEEE roundTiesToAway; P3109 NearestTiesToAway; PTX .rna"),
         Rounding("nearest_zero", "v > 1/2", "ties toward zero"),
         Rounding("toward_zero", "never", "IEEE roundTowardZero; PTX .rz", (False, False)),

@@ -21,6 +21,11 @@ _may_share_memory = np.may_share_memory
 _empty = np.empty
 
 
+def _related(x: NDArray[Any], out: NDArray[Any]) -> bool:
+    """Whether `out` may share memory with `x`: not when each owns its own."""
+    return (x.base is not None or out.base is not None or x is out) and _may_share_memory(x, out)
+
+
 class Short:
     """One plan, ready for arrays of one dtype.
 
@@ -38,7 +43,9 @@ class Short:
 
     __slots__ = ("_check_out", "_inf", "_kernel", "_kind", "_row", "_run", "dtype", "plan")
 
-    def __init__(self, plan: Plan, dtype: np.dtype[Any], check_out: Callable[..., None], run: Callable[..., None]) -> None:
+    def __init__(
+        self, plan: Plan, dtype: np.dtype[Any], check_out: Callable[..., None], run: Callable[..., None]
+    ) -> None:
         self.plan, self.dtype, self._check_out, self._run = plan, dtype, check_out, run
         self._kernel: Any = None
         self._row: Any = None
@@ -52,20 +59,20 @@ class Short:
             out = _empty(x.shape, self.dtype)
         elif (
             type(out) is not np.ndarray or out.dtype != self.dtype or out.shape != x.shape
-            or not out.flags.carray or ((x.base is not None or out.base is not None or x is out) and _may_share_memory(x, out))
+            or not out.flags.carray or _related(x, out)
         ):  # fmt: skip
             return self._long(x, out)
         kernel = self._kernel
         if kernel is None or x.size >= engine.WORTH_THREADS or not x.flags.carray:
             self._run(plan, x.view(plan.source), out.view(plan.result))
             self._find_kernel()
-            return out  # type: ignore[no-any-return]
+            return out
         bits, target = x.view(plan.source), out.view(plan.result)
         if x.ndim != 1:
             bits, target = bits.reshape(-1), target.reshape(-1)
         if kernel(bits, target, self._row, self._kind) > self._inf and plan.nan is not None:
             self._run(plan, x.view(plan.source), out.view(plan.result))  # the long way says where the NaN is
-        return out  # type: ignore[no-any-return]
+        return out
 
     def _long(self, x: NDArray[Any], out: Any) -> NDArray[Any]:
         self._check_out(out, x.shape, self.dtype, x)
@@ -73,7 +80,7 @@ class Short:
         self._run(self.plan, x.view(self.plan.source), made.view(self.plan.result))
         if made is not out:
             out[...] = made
-        return out  # type: ignore[no-any-return]
+        return out
 
     def _find_kernel(self) -> None:
         """Once the compiled kernels are there, a plan of one kernel is called directly."""

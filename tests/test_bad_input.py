@@ -10,7 +10,9 @@ import fpformats as fp
 X = np.array([1.0, 2.5, -3.0], dtype=np.float32)
 
 
-@pytest.mark.parametrize("name", ["e4m4", "E4M3", "fp7", "", "nearest", "binary8p8se", "binary2p1se", "binary17p4se", "binary08p4se"])
+@pytest.mark.parametrize(
+    "name", ["e4m4", "E4M3", "fp7", "", "nearest", "binary8p8se", "binary2p1se", "binary17p4se", "binary08p4se"]
+)
 def test_unknown_formats(name):
     with pytest.raises(ValueError, match="unknown format"):
         fp.get(name)
@@ -100,7 +102,14 @@ def test_in_place_nan_is_found_before_anything_is_written():
 
 
 @pytest.mark.parametrize(
-    "given", [{"rounding": "toward_zero"}, {"overflow": "saturate"}, {"nan": "max"}, {"subnormals": "flush_inputs"}, {"via": "fp16"}]
+    "given",
+    [
+        {"rounding": "toward_zero"},
+        {"overflow": "saturate"},
+        {"nan": "max"},
+        {"subnormals": "flush_inputs"},
+        {"via": "fp16"},
+    ],
 )
 def test_a_profile_decides_alone(given):
     with pytest.raises(ValueError, match=f"already decides {next(iter(given))}"):

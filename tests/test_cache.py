@@ -102,7 +102,9 @@ def test_after_fork(tmp_path):
         "    b = fp.quantize(x, 'e4m3'); c = fp.encode(x[:10], 'e2m1'); os._exit(0 if (a == b).all() and (c == 2).all() else 1)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], env={**environment(tmp_path), "FPFORMATS_NUM_THREADS": "2"}, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**environment(tmp_path), "FPFORMATS_NUM_THREADS": "2"}, timeout=300
+    )
     assert done.returncode == 0
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import fpformats as fp
-from fpformats.cli import files, jobs, terminal
-from fpformats.cli import SAMPLE, main
+from fpformats.cli import SAMPLE, files, jobs, main, terminal
 
 
 @pytest.fixture

@@ -69,7 +69,10 @@ def test_a_seed_draws_these_words(use, monkeypatch):
         np.testing.assert_array_equal(seeded, fp.encode(x, fmt, rounding="stochastic", rng=words))
         ten = fp.encode(x, fmt, rounding="stochastic", rng=(99, 10))
         np.testing.assert_array_equal(ten, fp.encode(x, fmt, rounding="stochastic", rng=(words >> np.uint32(22), 10)))
-    assert fp.encode(float(x[0]), "e4m3", rounding="stochastic", rng=99) == fp.encode(x[:1], "e4m3", rounding="stochastic", rng=99)[0]
+    assert (
+        fp.encode(float(x[0]), "e4m3", rounding="stochastic", rng=99)
+        == fp.encode(x[:1], "e4m3", rounding="stochastic", rng=99)[0]
+    )
 
 
 def test_limited_bits_by_hand():
@@ -88,7 +91,12 @@ def test_limited_bits_by_hand():
     assert (fp.encode(x, "e4m3", rounding="stochastic_b", rng=one) == up).tolist() == [False, True, False, True]
     # C, N = 1: 0.5 rounds half-even to 0: never up; 3/8 of the way it rounds to 1
     assert (fp.encode(x, "e4m3", rounding="stochastic_c", rng=one) == up).sum() == 0
-    assert (fp.encode(x + np.float32(1 / 64), "e4m3", rounding="stochastic_c", rng=one) == up).tolist() == [False, True, False, True]
+    assert (fp.encode(x + np.float32(1 / 64), "e4m3", rounding="stochastic_c", rng=one) == up).tolist() == [
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_ptx_words():

@@ -48,7 +48,12 @@ def same_values(a, b):
 
 def check(x, fmt, rules, source):
     """encode and quantize against the reference, over one array."""
-    keywords = {"rounding": rules.rounding, "overflow": rules.overflow, "nan": rules.nan, "subnormals": rules.subnormals}
+    keywords = {
+        "rounding": rules.rounding,
+        "overflow": rules.overflow,
+        "nan": rules.nan,
+        "subnormals": rules.subnormals,
+    }
     expected = [reference.encode(float(v), fmt, rules, source=source) for v in x]
     got = fp.encode(x, fmt, **keywords)
     wrong = np.flatnonzero(got.astype(object) != np.array(expected, dtype=object))

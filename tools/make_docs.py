@@ -86,14 +86,20 @@ def rule_words(rules: Rules, name: str) -> list[str]:
 def profiles_page() -> str:
     """Who does what."""
     parts = [
-        NOTE + "# Who does what\n\nThe rows of `fpformats/profiles.py`: what each implementation does when it casts *to* a format, from the\n"
+        NOTE
+        + "# Who does what\n\nThe rows of `fpformats/profiles.py`: what each implementation does when it casts *to* a format, from the\n"
         "sources named. `profile=` takes these names. Codes are those of the target format; `a / b` are the codes of\n"
         "+NaN and -NaN. Not modelled: torch's float32 to bfloat16 NaN codes outside its vector loop (0x7fc0 in tails and\n"
         "strided tensors, 0xffff inside), and HIP 6.2's host emulation, which is wrong for tiny inputs.\n"
     ]
     for row in PROFILES.values():
         parts.append(f"\n## {row.name}\n\n{row.what}. Source: {row.source}.\n\n")
-        parts.append(table(["to", "rounding", "overflow", "infinity", "NaN", "also"], [rule_words(r, n) for n, r in row.rows.items()]))
+        parts.append(
+            table(
+                ["to", "rounding", "overflow", "infinity", "NaN", "also"],
+                [rule_words(r, n) for n, r in row.rows.items()],
+            )
+        )
     return "".join(parts)
 
 

@@ -85,7 +85,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _Impl(caching.CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+    _locator_classes = [_Locator]  # noqa: RUF012
 
 
 class _Cache(caching.FunctionCache):
@@ -104,9 +104,7 @@ class _Cache(caching.FunctionCache):
 
 def cached(function: Callable[..., Any], name: str, signature: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """`function` compiled for exactly one signature, from the cache if it is there."""
-    alone = FunctionType(
-        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__  # type: ignore[attr-defined]
-    )
+    alone = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     alone.__qualname__ = name
     dispatcher = numba.njit(**options)(alone)
     if directory() is not None:

@@ -30,7 +30,13 @@ from .philox import M0, M1, W0, W1
 
 __all__ = ["kernels"]
 
-_INLINE = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INLINE = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 _KERNEL = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
 
 
@@ -69,7 +75,7 @@ def words(width: int) -> Words:
         float=flt,
         to_float=inline(to_float),
         to_bits=inline(to_bits),
-        to_int=to_int,
+        to_int=to_int,  # type: ignore[arg-type]
         from_int=inline(from_int),
         where=inline(where),
         minimum=min,
@@ -269,7 +275,7 @@ class kernels:
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         if name not in SIGNATURES:  # rare: the NumPy instantiation serves
-            return getattr(vector.kernels(), name)  # type: ignore[no-any-return]
+            return getattr(vector.kernels(), name)
         what, source, result = SIGNATURES[name]
         width = 64 if 64 in (source, result) else 32
         if width not in self._bodies:

@@ -43,7 +43,10 @@ def rules_of(fmt: Format, mode: str) -> tuple[Rules, ...]:
         out += [replace(base, overflow="saturate", inf="nan")]
     if not fmt.signed:
         out += [replace(base, negative=name) for name in ("clamp", "nan", "abs")]
-    if not fmt.has_zero:  # a zero that becomes NaN counts as an overflow, and so needs one that does
+    if not fmt.has_zero and mode not in (
+        "toward_zero",
+        "toward_negative",
+    ):  # a zero that becomes NaN counts as an overflow, and so needs one that does
         out += [replace(base, zero="nan", overflow="nonfinite")]
     for profile in PROFILES.values():
         key = "p3109" if fmt.name.startswith("binary") else fmt.name
@@ -56,7 +59,9 @@ def label(rules: Rules) -> str:
     """The rules that are not a default, in short."""
     default = Rules()
     names = ("overflow", "subnormals", "inf", "negative", "zero", "quirk")
-    return ", ".join(f"{n}={getattr(rules, n)}" for n in names if getattr(rules, n) != getattr(default, n)) or "defaults"
+    return (
+        ", ".join(f"{n}={getattr(rules, n)}" for n in names if getattr(rules, n) != getattr(default, n)) or "defaults"
+    )
 
 
 def given(fmt: Format, x: z3.BitVecRef, grid: Grid) -> z3.BoolRef:

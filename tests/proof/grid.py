@@ -68,7 +68,27 @@ class Grid:
         return self._times_power(z3.fpFPToFP(z3.RNE(), z3.fpBVToFP(x, self.source), self.wide), self.shift)
 
     def value(self, line: z3.BitVecRef) -> z3.BitVecRef:
-        """The bits of the number at a line, as a source; exact where the source holds it."""
+        """The bits of the number at a line, as a source, where the source holds it as a normal number or zero.
+
+        Normal numbers stand in the order of their bits in either format; subnormal ones are integers times a power of
+        two. That is what z3's conversion out of the sort gives (`test_lemmas`), in a form that is quicker to reason with.
+        """
+        if not self.has_normal_values:
+            return self.converted_value(line)
+        m, fraction = self.format.mantissa_bits, self.source.sbits() - 1
+        bias, sized = (1 << (self.source.ebits() - 1)) - 1, z3.Extract(self.width - 1, 0, line)
+        normal = (sized << (fraction - m)) + ((self.format.emin + bias - 1) << fraction)
+        small = z3.fpToIEEEBV(z3.fpUnsignedToFP(z3.RNE(), z3.Extract(m, 0, line), self.source))
+        small = z3.If(line == 0, z3.BitVecVal(0, self.width), small + ((self.format.emin - m) << fraction))
+        return z3.If(z3.ULT(line, 1 << m), small, normal)
+
+    @property
+    def has_normal_values(self) -> bool:
+        """Whether no value is subnormal in the source."""
+        return self.format.emin - self.format.mantissa_bits >= 2 - (1 << (self.source.ebits() - 1))
+
+    def converted_value(self, line: z3.BitVecRef) -> z3.BitVecRef:
+        """The bits of the number at a line by z3's conversion out of the sort, exact where the source holds it."""
         extra = max(0, 2 - self.format.mantissa_bits)
         sort = self.sort(extra)
         number = z3.fpBVToFP(z3.Extract(sort.ebits() + sort.sbits() - 1, 0, line << extra), sort)

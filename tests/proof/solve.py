@@ -31,7 +31,16 @@ class Counterexample:
         return f"x = {self.x:#x} breaks {', '.join(self.broken)}"
 
 
-_STEPS = ("simplify", "propagate-values", "fpa2bv", "propagate-values", "simplify", "max-bv-sharing", "bit-blast", "sat")
+_STEPS = (
+    "simplify",
+    "propagate-values",
+    "fpa2bv",
+    "propagate-values",
+    "simplify",
+    "max-bv-sharing",
+    "bit-blast",
+    "sat",
+)
 
 
 def counterexample(x: z3.BitVecRef, claims: Sequence[Claim], given: z3.BoolRef | bool = True) -> Counterexample | None:

@@ -100,6 +100,8 @@ def cast(grid: Grid, x: z3.BitVecRef, rules: Rules, tiny: int) -> Result:
         Exponent of the source's smallest normal number, for ``flush_inputs``.
     """
     fmt, mode = grid.format, rules.rounding
+    if not fmt.signed and rules.negative == "abs":  # the sign goes first, so that directed modes round |x|
+        x = x & ((1 << (x.size() - 1)) - 1)
     number = z3.fpBVToFP(x, grid.source)
     size, minus = z3.fpAbs(number), z3.Extract(x.size() - 1, x.size() - 1, x) == 1
     overflow = rules.overflow or ("nonfinite" if fmt.has_inf else "saturate")
