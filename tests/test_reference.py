@@ -67,10 +67,10 @@ def check(x, fmt, rules, source):
 @pytest.mark.parametrize("fmt", FORMATS_HERE, ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_every_mode_and_overflow(fmt, dtype, backend):
-    x = boundary(fmt, dtype, 30)
+    x = boundary(fmt, dtype, 30 if backend == "compiled" else 9)
     source = {np.float32: "fp32", np.float64: "fp64", np.float16: "fp16"}[dtype]
     for mode in DETERMINISTIC:
-        for overflow in OVERFLOWS:
+        for overflow in OVERFLOWS[1:]:
             check(x, fmt, Rules(mode, overflow, "max"), source)
 
 
@@ -78,7 +78,7 @@ def test_every_mode_and_overflow(fmt, dtype, backend):
 @pytest.mark.parametrize("flush", ["flush_inputs", "flush_before_rounding", "flush_after_rounding"])
 def test_flushing(fmt, flush, backend):
     for dtype, source in ((np.float32, "fp32"), (np.float64, "fp64")):
-        x = boundary(fmt, dtype, 30)
+        x = boundary(fmt, dtype, 12)
         for mode in DETERMINISTIC:
             check(x, fmt, Rules(mode, None, "zero", flush), source)
 

@@ -61,10 +61,12 @@ def survives(mutant: tuple[str, int, int, int, str]) -> bool:
         lines = (copy / name).read_text().splitlines(keepends=True)
         lines[number] = lines[number][:start] + new + lines[number][end:]
         (copy / name).write_text("".join(lines))
+        shutil.copytree(ROOT / "tests", Path(folder) / "tests", ignore=shutil.ignore_patterns("__pycache__", "data"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
         env = {**os.environ, "PYTHONPATH": folder, "FPFORMATS_CACHE_DIR": str(Path(folder) / "cache")}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, *TESTS]
         try:
-            return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, timeout=600).returncode == 0
+            return subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=600).returncode == 0
         except subprocess.TimeoutExpired:
             return False
 

@@ -8,7 +8,7 @@
 ============  ==============================================================================================
 
 What is proved is the pair (body, row): a wrong constant in a row is as fatal as a wrong operator, and
-`test_not_vacuous` shows that either yields a counterexample. The specification takes nothing from the kernels
+`test_a_wrong_constant_has_a_counterexample` shows it. The specification takes nothing from the kernels
 or from `compile_row`, only facts of a `Format` (emin, mantissa_bits, max_line, the codes of infinity and NaN).
 """
 
