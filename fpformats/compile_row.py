@@ -312,7 +312,6 @@ def _general_fields(row: list[int], fmt: Format, rules: Rules, width: Width, cod
     row[R.MIN_LINE], row[R.ODD_FLIP] = fmt.min_line, fmt.min_line & 1
     row[R.GAP] = 0 if fmt.subnormals else fmt.mantissa_bits
     row[R.FLUSH_LINE] = _normal_line(fmt) if rules.subnormals == "flush_after_rounding" else 0
-    row[R.ZERO_BELOW] = max(row[R.FLUSH_IN] - 1, 0)
     row[R.ZERO_LINE] = fmt.max_line + 1 if rules.zero == "nan" and not fmt.has_zero else fmt.min_line
     if rules.quirk is not None:
         low, high, code = rules.quirk

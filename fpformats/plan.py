@@ -306,7 +306,7 @@ def encode_plan(source: Format, fmt: Format, rules: Rules, seeded: bool = True) 
     random = ROUNDINGS[rules.rounding].random_bits
     dtype = code_dtype(fmt)
     if start is not None:
-        wide = random and not _drawn_in_32(fmt, rules, start.width)
+        wide = random and not (_drawn_in_32(fmt, rules, start.width) and _exact_encode_stages(fmt) is not None)
         start = _raise_width(start, wide or fit(fmt, start.width) is None)
     if start is None or fit(fmt, start.width) is None or (random and fmt.mantissa_bits > 19):
         return _definition(source, fmt, rules, source, codes=True)

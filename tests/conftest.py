@@ -9,6 +9,19 @@ from types import ModuleType
 import pytest
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker that is given below."""
+    config.addinivalue_line("markers", "peers: asks an implementation that is not ours; given to every user of `need`")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that needs a peer, so that ``-m peers`` finds them all."""
+    for item in items:
+        if "need" in getattr(item, "fixturenames", ()):
+            item.add_marker("peers")
+
+
 @pytest.fixture(scope="session")
 def need() -> Callable[..., None]:
     """``need(torch_cast, cuda_host)``: go on only if these oracles can be used.

@@ -33,6 +33,7 @@ CUSTOM = (
     fp.Format("e7m4_low", exponent_bits=7, mantissa_bits=4, bias=100),
     fp.Format("e8m23b125", exponent_bits=8, mantissa_bits=23, bias=125),
     fp.Format("e9m10", exponent_bits=9, mantissa_bits=10),
+    fp.Format("one_nan", exponent_bits=4, mantissa_bits=3, nan_codes=1, inf_codes=0, negative_zero=False),
     fp.Format("int6", exponent_bits=0, mantissa_bits=5, bias=0, twos_complement=True),
 )  # fmt: skip
 

@@ -272,11 +272,17 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return signed(specials(y, x, r), x)
 
     @function
+    def unflushed(x, r):
+        """|x|, zero where a source that small counts as zero."""
+        a = u(x & ABS)
+        return where(a < r[R.FLUSH_IN], ZERO, a)
+
+    @function
     def settled(line, a, r):
         """The rules that look at a line, or at x, before overflow does."""
         line = greater(line, r[R.MIN_LINE])
         line = where(line < r[R.FLUSH_LINE], ZERO, line)
-        line = where(a <= r[R.ZERO_BELOW], r[R.ZERO_LINE], line)
+        line = where(a == ZERO, r[R.ZERO_LINE], line)
         inside = u(where(a > r[R.QUIRK_LOW], ONE, ZERO) & where(a < r[R.QUIRK_HIGH], ONE, ZERO))
         return where(inside == ONE, r[R.QUIRK_LINE], line)
 
@@ -309,25 +315,25 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
 
     @function
     def general_value(x, r):
-        a = u(x & ABS)
+        a = unflushed(x, r)
         minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
         return value_of(settled(rounded_line(a, minus, r), a, r), x, a, minus, r)
 
     @function
     def general_code(x, r):
-        a = u(x & ABS)
+        a = unflushed(x, r)
         minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
         return code_of(settled(rounded_line(a, minus, r), a, r), x, a, minus, r)
 
     @function
     def random_value(x, word, r):
-        a = u(x & ABS)
+        a = unflushed(x, r)
         minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
         return value_of(settled(random_line(lesser(a, r[R.CLAMP]), word, r), a, r), x, a, minus, r)
 
     @function
     def random_code(x, word, r):
-        a = u(x & ABS)
+        a = unflushed(x, r)
         minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
         return code_of(settled(random_line(lesser(a, r[R.CLAMP]), word, r), a, r), x, a, minus, r)
 

@@ -66,7 +66,6 @@ _FIELDS = {
     "odd_flip": "1 where code and line differ in parity",
     "gap": "the width of the missing subnormals, in bits of the line",
     "flush_line": "lines below this become zero",
-    "zero_below": "source magnitudes up to this count as zero",
     "zero_line": "the line of zero",
     "quirk_low": "source magnitudes between these two ...",
     "quirk_high": "(both excluded)",
@@ -88,7 +87,7 @@ _FIELDS = {
     SIGN_CODE, LINE_MASK, FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, SIGN_KEEP, NAN_CODE, STEP, TIE,
     DOMAIN, FLIP, LARGEST, OVER_UP, INF_FLIP, NAN_FLIP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
     IF_ODD, PLUS, PLUS_ODD, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES, ZERO_SIGN,
-    MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_BELOW, ZERO_LINE,
+    MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_LINE,
     QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, BELOW, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
     DEPTH, WORD_TIMES, WORD_PLUS, WORD_NEAREST,
 ) = range(len(_FIELDS))  # fmt: skip

@@ -17,7 +17,7 @@ import z3
 
 from fpformats.kernels.bodies import Words
 
-__all__ = ["Bits", "Float", "Terms", "exact_product"]
+__all__ = ["Bits", "Float", "PlainTerms", "Terms", "exact_product"]
 
 
 class Bits:
@@ -81,8 +81,8 @@ class Float:
     def __sub__(self, other: Float) -> Float:
         return Float(z3.fpSub(self.terms.nearest, self.term, other.term), self.terms)
 
-    def __mul__(self, other: Float) -> Product:
-        return Product(self, other)
+    def __mul__(self, other: Float) -> Float | Product:
+        return self.terms.product(self, other)
 
     def __lt__(self, other: Float) -> z3.BoolRef:
         return z3.fpLT(self.term, other.term)
@@ -156,6 +156,9 @@ class Terms:
         """A number that nothing is known of."""
         return z3.fpBVToFP(self.any_bits(), self.sort)
 
+    def product(self, power: Float, factor: Float) -> Float | Product:
+        return Product(power, factor)
+
     def sum(self, x: Float, product: Product) -> Float:
         """x + e * c, fused or not."""
         rounded_once = z3.fpAdd(self.nearest, x.term, product.value)
@@ -218,3 +221,10 @@ class Terms:
             maximum=self.maximum,
             function=function,
         )
+
+
+class PlainTerms(Terms):
+    """The same with no choice of fusing: every product is rounded, as NumPy does it."""
+
+    def product(self, power: Float, factor: Float) -> Float:
+        return Float(z3.fpMul(self.nearest, power.term, factor.term), self)
