@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles import torch_cast
 
 import fpformats as fp
-from oracles import torch_cast
 
 pytestmark = pytest.mark.cuda
 NAMES = {
