@@ -16,7 +16,7 @@ import fpformats as fp
 PACKAGE = Path(fp.__file__).parent
 CODE = (
     "import numpy as np, fpformats as fp; from fpformats import engine; engine._load(); "
-    "x = np.linspace(-500, 500, 5000, dtype=np.float32); "
+    "x = np.linspace(-500, 700, 5000, dtype=np.float32); "
     "print(int(fp.encode(x, 'e4m3').astype(np.int64).sum()), int(fp.encode(x, 'fp16').astype(np.int64).sum()), "
     "float(fp.quantize(x, 'e5m2').sum(dtype=np.float64)))"
 )
@@ -41,7 +41,7 @@ def finish(process):
 
 @pytest.fixture(scope="module")
 def expected():
-    x = np.linspace(-500, 500, 5000, dtype=np.float32)
+    x = np.linspace(-500, 700, 5000, dtype=np.float32)
     return (
         f"{int(fp.encode(x, 'e4m3').astype(np.int64).sum())} {int(fp.encode(x, 'fp16').astype(np.int64).sum())} "
         f"{float(fp.quantize(x, 'e5m2').sum(dtype=np.float64))}\n"
