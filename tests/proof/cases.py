@@ -91,21 +91,24 @@ class Machine:
         self.bodies = {width: bodies(change(self.terms[width].words())) for width in WIDTHS}
         self.used: set[tuple[str, int]] = set()
 
-    def body(self, name: str, kind: int, width: int, x: z3.BitVecRef, row: Any) -> z3.BitVecRef:
-        """One body on one term."""
+    def body(self, name: str, kind: int, width: int, x: z3.BitVecRef, row: Any, *word: z3.BitVecRef) -> z3.BitVecRef:
+        """One body on one term, and on a random word if it takes one."""
         self.used.add((name, kind))
         terms = self.terms[width]
         terms.fresh_start()
-        return self.bodies[width][name][kind](Bits(x), terms.row(row)).term
+        words = [Bits(_resized(w, width)) for w in word]
+        return self.bodies[width][name][kind](Bits(x), *words, terms.row(row)).term
 
-    def run(self, stages: Sequence[plan.Stage], x: z3.BitVecRef) -> z3.BitVecRef:
+    def run(self, stages: Sequence[plan.Stage], x: z3.BitVecRef, *word: z3.BitVecRef) -> z3.BitVecRef:
         """What comes out of a plan's stages."""
         for stage in stages:
             out = np.dtype(stage.out).itemsize * 8
             if isinstance(stage.what, str):
                 name = stage.what.rstrip("0123456789")
                 width = 64 if stage.what.endswith("64") else 32
-                x = self.body(name, stage.kind, width, _resized(x, width), stage.row)
+                random = word if name == "random" else ()
+                name = "draw" if (name, width) == ("random", 32) else name
+                x = self.body(name, stage.kind, width, _resized(x, width), stage.row, *random)
             elif stage.what in (plan._widen, plan._narrow):
                 x = _float_cast(x, self.terms[96 - out], self.terms[out])
             elif stage.what is not plan._store:

@@ -17,16 +17,9 @@ from .grid import BITS, Grid
 
 __all__ = ["Result", "cast", "decoded"]
 
-#: Whether (positive, negative) overflows leave the finite numbers: IEEE 754-2019 clause 7.4, P3109 SatNone
-_OUTWARD = {
-    "nearest_even": (True, True),
-    "nearest_away": (True, True),
-    "nearest_zero": (True, True),
-    "toward_zero": (False, False),
-    "away_from_zero": (True, True),
-    "toward_positive": (True, False),
-    "toward_negative": (False, True),
-}
+#: Whether (positive, negative) overflows leave the finite numbers: IEEE 754-2019 clause 7.4, P3109 SatNone.
+#: All others do, but for to_odd, which goes to the odd one of the two codes.
+_OUTWARD = {"toward_zero": (False, False), "toward_positive": (True, False), "toward_negative": (False, True)}
 
 
 class End(NamedTuple):
@@ -140,7 +133,7 @@ def cast(grid: Grid, x: z3.BitVecRef, rules: Rules, tiny: int) -> Result:
     # saturate
     over = largest
     if overflow == "nonfinite":
-        outward = _OUTWARD.get(mode, (not fmt.max_code & 1,) * 2)  # to odd: to the odd one of the two codes
+        outward = (not fmt.max_code & 1,) * 2 if mode == "to_odd" else _OUTWARD.get(mode, (True, True))
         over = _either(negative, *(beyond if out else largest for out in reversed(outward)))
     infinity = beyond if overflow == "nonfinite" or (overflow == "propagate" and fmt.has_inf) else largest
     if rules.inf == "nan" and fmt.has_nan:

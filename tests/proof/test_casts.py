@@ -21,7 +21,7 @@ def _cases():
         for name in ELEMENTS:
             for mode in MODES:
                 slow = source == "float64" and name in SLOW and mode != "nearest_even"
-                yield pytest.param(name, mode, source, marks=[pytest.mark.exhaustive] if slow else [])
+                yield pytest.param(name, mode, source, marks=[pytest.mark.nightly] if slow else [])
 
 
 @pytest.mark.parametrize(("name", "mode", "source"), list(_cases()))

@@ -29,9 +29,9 @@ def _cases():
     for source in SOURCES:
         for grid in GRIDS:
             for mode in MODES:
-                slow = source == "float64" and mode != "nearest_even"
+                long = mode != "nearest_even"
                 ident = f"emin{grid[0]}-m{grid[1]}-{mode}-{source}"
-                yield pytest.param(grid, mode, source, id=ident, marks=[pytest.mark.exhaustive] if slow else [])
+                yield pytest.param(grid, mode, source, id=ident, marks=[pytest.mark.nightly] if long else [])
 
 
 @pytest.mark.parametrize(("grid", "mode", "source"), list(_cases()))
