@@ -260,7 +260,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = where(y > r[R.LARGEST], r[R.OVER], y)
         y = specials(y, x, r)
         # without -0, neither zero nor NaN has a sign
-        bare = u(where(y == ZERO, ONE, ZERO) | where(a > INF_BITS, ONE, ZERO))
+        bare = u(where(y == ZERO, ONE, ZERO) | where(y > INF_BITS, ONE, ZERO))
         return u(y | u(x & where(bare == ONE, r[R.ZERO_SIGN], SIGN)))
 
     @function
