@@ -165,7 +165,7 @@ def cast_claims(
         for (what, codes), got in results.items():
             name = f"{fmt.name} {mode}: {what} {'encode' if codes else 'quantize'} ({_label(rules)})"
             same = _resized(got, BITS) == want.code() if codes else got == want.value()
-            yield Claim(name, z3.Implies(relevant, same), what)
+            yield Claim(name, z3.Implies(relevant, same), f"{what} {codes}")
 
 
 def packing_claims(fmt: Format, source: Format, code: z3.BitVecRef, machine: Machine) -> Iterator[Claim]:

@@ -29,7 +29,7 @@ def _cases():
     for source in SOURCES:
         for grid in GRIDS:
             for mode in MODES:
-                long = mode != "nearest_even"
+                long = mode != "nearest_even" or source == "float64"
                 ident = f"emin{grid[0]}-m{grid[1]}-{mode}-{source}"
                 yield pytest.param(grid, mode, source, id=ident, marks=[pytest.mark.nightly] if long else [])
 
