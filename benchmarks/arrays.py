@@ -155,7 +155,8 @@ def _race_formats(cases: Sequence[Case], plan: Plan, results: Results) -> None:
 
 def _shared(group: Sequence[Case], kind: str) -> Iterator[tuple[Case, Callable[[], object]]]:
     """Calls that share source and result; the source is one that every format of the group takes."""
-    strictest = min((case.fmt for case in group), key=lambda name: (fp.get(name).has_nan, fp.get(name).bits))
+    asks = "bits" if group[0].job == "decode" else "has_nan"
+    strictest = min((case.fmt for case in group), key=lambda name: getattr(fp.get(name), asks))
     x = replace(group[0], fmt=strictest).x(kind)
     function = getattr(fp, group[0].verb)
     result = data.memory("result", x.size, function(x[:1], group[0].fmt).dtype.name)

@@ -15,7 +15,7 @@ __all__ = ["FORMATS", "LARGE", "Plan"]
 
 #: every element format that a float32 can be rounded to, and two of the P3109 family
 FORMATS = (
-    *(name for name in fp.formats() if not name.startswith("binary") and name not in ("fp64", "fp32")),
+    *(name for name in fp.formats("element") if not name.startswith("binary") and name not in ("fp64", "fp32")),
     "binary8p4se",
     "binary6p3uf",
 )

@@ -9,33 +9,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .block_format import BlockFormat
 from .casts import convert, decode, encode, quantize
 from .engine import warmup
 from .format import Format
 from .profiles import profiles
+from .recipes import BLOCK_ALIASES as _BLOCK_ALIASES
+from .recipes import BLOCK_FORMATS as _BLOCK_FORMATS
 from .registry import FORMATS as _FORMATS
 from .registry import formats, get
 
 if TYPE_CHECKING:
+    from .blocks.array import BlockArray
+    from .blocks.encode import encode_blocks, tensor_amax
+    from .blocks.layouts import pack, unpack
     from .explore.compare import compare
     from .explore.explain import explain
 
 __version__ = "0.1.0"
 
-_LAZY = {"compare": "explore.compare", "explain": "explore.explain"}
+_LAZY = {
+    "BlockArray": "blocks.array",
+    "compare": "explore.compare",
+    "encode_blocks": "blocks.encode",
+    "explain": "explore.explain",
+    "pack": "blocks.layouts",
+    "tensor_amax": "blocks.encode",
+    "unpack": "blocks.layouts",
+}
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
+_BLOCKS = frozenset((*_BLOCK_FORMATS, *_BLOCK_ALIASES))
 
 __all__ = [
+    "BlockArray",
+    "BlockFormat",
     "Format",
     "compare",
     "convert",
     "decode",
     "encode",
+    "encode_blocks",
     "explain",
     "formats",
     "get",
+    "pack",
     "profiles",
     "quantize",
+    "tensor_amax",
+    "unpack",
     "warmup",
 ]
 
@@ -44,6 +65,8 @@ def __getattr__(name: str) -> Any:
     """Formats under their names (`fp.E4M3`), and what is loaded on first use."""
     if name in _CONSTANTS:
         return _CONSTANTS[name]
+    if name.isupper() and name.lower() in _BLOCKS:
+        return get(name.lower())
     if name in _LAZY:
         from importlib import import_module
 

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from . import reference
 from .arrays import Adapted, adapt, element_format
+from .block_format import BlockFormat
 from .execute import check_out, run_plan, same_memory
 from .format import Format
-from .plan import Plan, code_dtype, decode_plan, encode_plan, holds, quantize_plan
+from .plan import Plan, code_dtype, decode_plan, encode_one_plan, encode_plan, holds, quantize_plan
 from .profiles import profile_rules
 from .randomness import random_words
-from .registry import get
+from .registry import get as get_any
+from .registry import get_element as get
 from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from .rounding import rounding as rounding_row
 from .scalars import as_scalar, exact_integers
@@ -214,12 +216,15 @@ def quantize(
         array = _array([x]) if number else x
         key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile)
         hit = _fast.get(key)
-        if hit is None and key not in _fast:
+        if hit is None and key not in _fast and not isinstance(get_any(fmt), BlockFormat):
             hit = _remember(key, array, fmt, rounding, overflow, nan, subnormals, via, profile, codes=False)
         if hit is not None:
             return hit(array, out).item() if number else hit(array, out)
-    rules = rules_for(get(fmt), rounding, overflow, nan, subnormals, via, profile)
-    return _any(x, get(fmt), rules, rng, out, codes=False)
+    if isinstance(row := get_any(fmt), BlockFormat):
+        given = (overflow, nan, subnormals, via, profile)
+        return _blocks(x, row, axis, None if rounding == "nearest_even" else rounding, given, rng, out)
+    rules = rules_for(row, rounding, overflow, nan, subnormals, via, profile)
+    return _any(x, row, rules, rng, out, codes=False)
 
 
 def encode(
@@ -256,10 +261,10 @@ def encode(
     number = type(x) is float and x == x and out is None
     if (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:
         array = _array([x]) if number else x
-        key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile, True)
+        key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile, number)
         hit = _fast.get(key)
         if hit is None and key not in _fast:
-            hit = _remember(key, array, fmt, rounding, overflow, nan, subnormals, via, profile, codes=True)
+            hit = _remember(key, array, fmt, rounding, overflow, nan, subnormals, via, profile, codes=True, one=number)
         if hit is not None:
             return hit(array, out).item() if number else hit(array, out)
     rules = rules_for(get(fmt), rounding, overflow, nan, subnormals, via, profile)
@@ -393,7 +398,7 @@ def convert(
 
 
 # --- the short way: contiguous NumPy floats, plans kept by their arguments ----------------------
-def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool) -> Short | None:
+def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool, one: bool = False) -> Short | None:
     """The short way for this kind of call; None where there is none."""
     fmt = get(fmt)
     rules = rules_for(fmt, *options)
@@ -401,7 +406,7 @@ def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool) -> Short
     if x.dtype.isnative and x.dtype.kind in "fV" and not ROUNDINGS[rules.rounding].random_bits:
         source = get(element_format(x.dtype) or "")
         if codes:
-            plan = encode_plan(source, fmt, rules)
+            plan = encode_one_plan(fmt, rules) if one else encode_plan(source, fmt, rules)
             dtype = np.dtype(plan.result)
         else:
             result = _result_format(source, fmt)
@@ -416,6 +421,19 @@ def _keep(key: Any, hit: Short | None) -> None:
     if len(_fast) > 4096:
         _fast.clear()
     _fast[key] = hit
+
+
+def _blocks(
+    x: Any, fmt: BlockFormat, axis: int, rounding: str | None, given: tuple[Any, ...], rng: Any, out: Any
+) -> Any:
+    """Block formats: their recipe decides all but the elements' rounding."""
+    defaults = (_DEFAULTS.overflow, _DEFAULTS.nan, _DEFAULTS.subnormals, None, None)
+    for name, value, default in zip(("overflow", "nan", "subnormals", "via", "profile"), given, defaults, strict=True):
+        if value != default:
+            raise ValueError(f"{fmt.name}: the recipe decides {name}; {name}={value!r} cannot be given with it")
+    from .blocks.encode import quantize_blocks
+
+    return quantize_blocks(x, fmt, axis=axis, rounding=rounding, rng=rng, out=out)
 
 
 # --- single numbers -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from .format import Format
 from .kernels import rows as R
 from .rounding import ROUNDINGS, Rules
 
-__all__ = ["WIDTHS", "Width", "build_row", "fit", "value_bits"]
+__all__ = ["WIDTHS", "Width", "build_row", "fit", "plain_ends", "value_bits"]
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,26 @@ def value_bits(value: Fraction | float, width: Width) -> int:
         return width.inf
 
 
-def _plain(fmt: Format) -> bool:
-    """Signed, with a zero, subnormals and whole half-lines."""
-    return fmt.signed and fmt.has_zero and fmt.subnormals and not fmt.twos_complement and fmt.emax is None
+def plain_ends(fmt: Format) -> bool:
+    """Whether negative numbers are the mirrored positive ones."""
+    return fmt.signed and not fmt.twos_complement
 
 
 def fit(fmt: Format, width: Width) -> str | None:
-    """How the target lies in a source: "narrow", "aligned", "general", or None when it does not."""
+    """How the target lies in a source: "narrow", "aligned", "powers", "general", or None when it does not."""
     m, field = fmt.mantissa_bits, fmt.emin + width.bias
     drop = width.mantissa - m
-    if drop < 0 or field < 1 or fmt.maxexp > width.bias + 1 or fmt.bits > width.bits:
+    if drop < 0 or field < 0 or fmt.maxexp > width.bias + 1 or fmt.bits > width.bits:
         return None
-    if _plain(fmt) and field == 1:
+    whole = fmt.has_zero and fmt.subnormals and fmt.emax is None
+    if field == 0:
+        return "powers" if m == 0 and not fmt.has_zero and fmt.emax is None else None
+    if whole and plain_ends(fmt) and field == 1:
         return "aligned" if fmt.negative_zero else "general"
     if field - m - 2 < 1:  # the smallest unit (and half of it) must be normal in the source
         return None
-    # the pushing constant 1.5 * 2^(e + drop) must be finite, and the sum stay in its binade
-    if _plain(fmt) and m >= 1 and drop >= 2 and fmt.maxexp + drop <= width.bias:
+    # the pushing constant 1.5 * 2^(e + drop) must be finite, and the sum stay in its binade, also one beyond
+    if whole and m >= 1 and drop >= 2 and fmt.maxexp + drop < width.bias:
         return "narrow"
     return "general"
 
@@ -100,6 +103,17 @@ MODES = {
     "to_odd": (False, False, 3),
 }
 
+# The share of a step that must be lost for a step up, of positive and negative numbers: "any" at all, at least
+# "half", "more" than half, or a whole "step", which never is
+_SHARES = {
+    "nearest_away": ("half", "half"),
+    "nearest_zero": ("more", "more"),
+    "toward_zero": ("step", "step"),
+    "away_from_zero": ("any", "any"),
+    "toward_positive": ("any", "step"),
+    "toward_negative": ("step", "any"),
+}
+
 # How StochasticA, B, C use N random bits: (extra fraction bits, times, plus, nearest first)
 _RANDOM = {"stochastic": (0, 1, 0, 0), "stochastic_b": (1, 2, 1, 0), "stochastic_c": (0, 1, 0, 1)}
 
@@ -107,7 +121,7 @@ _RANDOM = {"stochastic": (0, 1, 0, 0), "stochastic_b": (1, 2, 1, 0), "stochastic
 def _line_bits(fmt: Format, line: int, width: Width) -> int:
     """The source's bits of the value at a line; infinity's beyond the source's last number."""
     drop, field = width.mantissa - fmt.mantissa_bits, fmt.emin + width.bias
-    if line >= 1 << fmt.mantissa_bits or field == 1:
+    if (line >= 1 << fmt.mantissa_bits and field) or field == 1:
         return min((line << drop) + ((field - 1) << width.mantissa), width.inf)
     return value_bits(fmt.value_of_line(line), width)
 
@@ -206,14 +220,16 @@ def build_row(
     stand_ins = _stand_ins(fmt, width, codes=codes)
     ends = _ends(fmt, rules, rules.rounding)
     _rounding_fields(row, fmt, rules, width)
-    _end_fields(row, fmt, rules, width, stand_ins, ends)
+    _end_fields(row, fmt, rules, width, stand_ins, ends, codes)
     _code_fields(row, fmt, rules, width, ends)
     if size > R.SIGN_CODE:
-        _mode_fields(row, fmt, rules, width, source, stand_ins, ends)
+        _mode_fields(row, fmt, rules, width, source)
+    if kernel == "modes" and fit(fmt, width) == "narrow":
+        row[R.CLAMP] = _power_bits(fmt.maxexp + 1, width)
     if size > R.UNITY:
         _random_fields(row, fmt, rules, width, seeded)
     if size > R.MAX_LINE_NEGATIVE:
-        _general_fields(row, fmt, rules, width, codes)
+        _general_fields(row, fmt, rules, width)
         if ROUNDINGS[rules.rounding].random_bits:  # more would leave the kernel's integers
             row[R.CLAMP] = _power_bits(fmt.maxexp + 1, width)
     everything = (1 << width.bits) - 1
@@ -229,25 +245,35 @@ def _rounding_fields(row: list[int], fmt: Format, rules: Rules, width: Width) ->
     m, drop = fmt.mantissa_bits, width.mantissa - fmt.mantissa_bits
     sign = 1 << (width.bits - 1)
     row[R.FIELD], row[R.DROP] = fmt.emin + width.bias, drop
-    row[R.EMIN] = row[R.FIELD] << width.mantissa
+    row[R.EMIN] = row[R.FIELD] << width.mantissa or 1 << (width.mantissa - 1)
     row[R.UP] = _power_bits(drop, width) | 1 << (width.mantissa - 1)  # 1.5 * 2^drop
     row[R.DOWN] = row[R.UP] | sign
     row[R.HALF] = (1 << (drop - 1)) - 1 if drop else 0
     row[R.KEEP] = ~((1 << drop) - 1)
     row[R.ONE_IF_DROP] = int(drop > 0)
     row[R.STEP] = _power_bits(-m, width)
+    row[R.SPREAD], row[R.SPREAD_HALF] = 1 << width.mantissa, 1 << (width.mantissa - 1)
 
 
-def _end_fields(row: list[int], fmt: Format, rules: Rules, width: Width, stand_ins: StandIns, ends: Ends) -> None:
+def _end_fields(
+    row: list[int], fmt: Format, rules: Rules, width: Width, stand_ins: StandIns, ends: Ends, codes: bool
+) -> None:
     """Overflow, infinity and NaN."""
     row[R.LAST] = _last(fmt, "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding, width)
+    nan = stand_ins.get("nan", stand_ins["max"])
+    smallest = 0 if codes else value_bits(fmt.value_of_line(fmt.min_line), width)
+    row[R.BELOW] = nan[0] if rules.negative_of(fmt.has_inf) == "nan" and fmt.has_nan else smallest
+    row[R.ZERO_VALUE] = nan[0] if rules.zero == "nan" and fmt.has_nan else smallest
     row[R.LARGEST] = _line_bits(fmt, fmt.max_line, width)
+    row[R.LARGEST_MORE] = _line_bits(fmt, fmt.max_line + fmt.twos_complement, width) - row[R.LARGEST]
     for name, where, flip in (("over", R.OVER, R.OVER_FLIP), ("inf", R.INF, R.INF_FLIP)):
         positive, negative = (stand_ins[end][i] for i, end in enumerate(ends[name]))
-        row[where], row[flip] = positive, positive ^ negative
+        row[where], row[flip] = positive, positive ^ (negative if fmt.signed else row[R.BELOW])
+    sign = 1 << (width.bits - 1)
+    row[R.NEGATIVE_KEEP], row[R.NEGATIVE_SET] = (~0, sign) if fmt.signed else (0, row[R.BELOW])
+    row[R.ZERO_SIGN] = sign if fmt.has_negative_zero else 0
     row[R.OVER_UP] = stand_ins[ends["over"][rules.rounding == "toward_negative"]][0]
-    positive, negative = stand_ins.get("nan", stand_ins["max"])
-    row[R.NAN], row[R.NAN_FLIP] = positive, positive ^ negative
+    row[R.NAN], row[R.NAN_FLIP] = nan[0], nan[0] ^ nan[1]
 
 
 def _code_fields(row: list[int], fmt: Format, rules: Rules, width: Width, ends: Ends) -> None:
@@ -266,14 +292,16 @@ def _code_fields(row: list[int], fmt: Format, rules: Rules, width: Width, ends: 
     row[R.NAN_CODE] = fmt.sign_bit if fmt.nan_at_sign else ~0
 
 
-def _mode_fields(
-    row: list[int], fmt: Format, rules: Rules, width: Width, source: Format, stand_ins: StandIns, ends: Ends
-) -> None:
+def _mode_fields(row: list[int], fmt: Format, rules: Rules, width: Width, source: Format) -> None:
     """Any deterministic mode, and flushing."""
     mode = "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding
     sign = 1 << (width.bits - 1)
     # just under half a step: a tie is more, and nothing else in between exists
     row[R.TIE] = _power_bits(-fmt.mantissa_bits - 1, width) - 1
+    shares = {"any": 0, "half": row[R.TIE], "more": row[R.TIE] + 1, "step": row[R.STEP]}
+    positive, negative = (shares[share] for share in _SHARES.get(mode, ("step", "step")))
+    row[R.SHARE], row[R.SHARE_FLIP] = positive, positive ^ negative
+    row[R.ODD_FLIP] = fmt.min_line & 1
     in_signed, mirrored, _ = MODES[mode]
     row[R.DOMAIN] = ~0 if in_signed else ~sign
     row[R.FLIP] = sign if mirrored else 0
@@ -302,14 +330,13 @@ def _random_fields(row: list[int], fmt: Format, rules: Rules, width: Width, seed
     row[R.WORD_DROP] = max(32 - row[R.DROP], 0)
     row[R.WORD_SPAN] = _power_bits(32, width)
     row[R.WORD_ONES] = ~0
-    row[R.ZERO_SIGN] = 1 << (width.bits - 1) if fmt.has_negative_zero else 0
     extra, row[R.WORD_TIMES], row[R.WORD_PLUS], row[R.WORD_NEAREST] = _RANDOM[rules.rounding]
     row[R.DEPTH] = bits + extra
 
 
-def _general_fields(row: list[int], fmt: Format, rules: Rules, width: Width, codes: bool) -> None:
+def _general_fields(row: list[int], fmt: Format, rules: Rules, width: Width) -> None:
     row[R.MAX_LINE_NEGATIVE] = row[R.TWOS_COMPLEMENT] = int(fmt.twos_complement)
-    row[R.MIN_LINE], row[R.ODD_FLIP] = fmt.min_line, fmt.min_line & 1
+    row[R.MIN_LINE] = fmt.min_line
     row[R.GAP] = 0 if fmt.subnormals else fmt.mantissa_bits
     row[R.FLUSH_LINE] = _normal_line(fmt) if rules.subnormals == "flush_after_rounding" else 0
     row[R.ZERO_LINE] = fmt.max_line + 1 if rules.zero == "nan" and not fmt.has_zero else fmt.min_line
@@ -319,5 +346,3 @@ def _general_fields(row: list[int], fmt: Format, rules: Rules, width: Width, cod
         row[R.QUIRK_LINE] = code + fmt.min_line
     row[R.NEGATIVE_ZERO], row[R.UNSIGNED] = int(fmt.has_negative_zero), int(not fmt.signed)
     row[R.CODE_MASK] = (1 << fmt.bits) - 1
-    smallest = 0 if codes else value_bits(fmt.value_of_line(fmt.min_line), width)
-    row[R.BELOW] = row[R.NAN] if rules.negative_of(fmt.has_inf) == "nan" and fmt.has_nan else smallest

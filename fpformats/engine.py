@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "WORTH_THREADS", "compiled", "run_stages", "warmup"]
+__all__ = ["CHUNK", "WORTH_THREADS", "blocks_kernel", "compiled", "run_stages", "spread", "warmup"]
 
 #: elements a chunk: buffers of a few stages stay in the second-level cache
 CHUNK = 1 << 15
@@ -88,6 +88,7 @@ def run_stages(
     *,
     words: NDArray[Any] | None = None,
     seed: int = -1,
+    offset: int = 0,
     vector: bool = False,
 ) -> bool:
     """Run stages over flat contiguous bits; whether a watched loop saw a NaN.
@@ -100,6 +101,8 @@ def run_stages(
         One-dimensional contiguous unsigned integers of the first stage's and last stage's types.
     words, seed
         Random words, one an element, or the seed of counter-based ones (-1: neither).
+    offset : int
+        Index of the first element, a multiple of 4, for counter-based words.
     vector : bool
         Force the NumPy instantiation.
     """
@@ -107,21 +110,21 @@ def run_stages(
     kernels = _numpy() if vector else _kernels(n)
     threads = _threads(n, stages)
     if threads == 1:
-        return _slice(kernels, stages, x, out, words, seed, 0, n)
+        return _slice(kernels, stages, x, out, words, seed, offset, 0, n)
     step = -(-n // threads // CHUNK) * CHUNK
     bounds = [(lo, min(lo + step, n)) for lo in range(0, n, step)]
     for stage in stages:  # load them before the threads do
         if isinstance(stage.what, str):
             getattr(kernels, stage.what)
     pool = _pool(threads)
-    rest = [pool.submit(_slice, kernels, stages, x, out, words, seed, lo, hi) for lo, hi in bounds[1:]]
-    seen = _slice(kernels, stages, x, out, words, seed, *bounds[0])
+    rest = [pool.submit(_slice, kernels, stages, x, out, words, seed, offset, lo, hi) for lo, hi in bounds[1:]]
+    seen = _slice(kernels, stages, x, out, words, seed, offset, *bounds[0])
     return any([seen, *(future.result() for future in rest)])
 
 
 def _slice(
     kernels: Any, stages: Sequence[Any], x: NDArray[Any], out: NDArray[Any],
-    words: NDArray[Any] | None, seed: int, lo: int, hi: int,
+    words: NDArray[Any] | None, seed: int, offset: int, lo: int, hi: int,
 ) -> bool:  # fmt: skip
     steps = [_bind(kernels, stage) for stage in stages]
     random = [isinstance(stage.what, str) and stage.what.startswith("random") for stage in stages]
@@ -143,7 +146,7 @@ def _slice(
             target = out[start:stop] if i == len(steps) - 1 else buffers[i][: stop - start]
             if random[i]:
                 word = drawn if words is None else words[start:stop]
-                largest = step(chunk, target, word, seed if words is None else -1, start)
+                largest = step(chunk, target, word, seed if words is None else -1, start + offset)
             else:
                 largest = step(chunk, target)
             seen = seen or _beyond_inf(largest, chunk)
@@ -161,6 +164,25 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
         kernel, row, kind = getattr(kernels, stage.what), stage.row, stage.kind
         return lambda x, out, *rest: kernel(x, out, row, kind, *rest)
     return stage.what
+
+
+def blocks_kernel(elements: int) -> Callable[..., int]:
+    """`compiled`'s kernel for numbers that share a scale, or NumPy's."""
+    return _kernels(elements).blocks32
+
+
+def spread(run: Callable[[int, int], None], count: int, elements: int) -> None:
+    """``run(first, last)`` over slices of so many things, that have so many elements, on as many threads as pay."""
+    threads = min(_threads(elements, ()), count)
+    if threads == 1:
+        run(0, count)
+        return
+    step = -(-count // threads)
+    pool = _pool(threads)
+    rest = [pool.submit(run, lo, min(lo + step, count)) for lo in range(step, count, step)]
+    run(0, step)
+    for future in rest:
+        future.result()
 
 
 # --- threads --------------------------------------------------------------------------------------

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import engine
-from .compile_row import MODES, WIDTHS, Width, adjacent_ends, build_row, fit, simple_ends
+from .compile_row import MODES, WIDTHS, Width, adjacent_ends, build_row, fit, plain_ends, simple_ends
 from .format import Format
 from .kernels import rows as R
-from .registry import get
+from .registry import get_element as get
 from .rounding import ROUNDINGS, Rules
 from .tables import decode_table
 
-__all__ = ["Plan", "Stage", "code_dtype", "decode_plan", "encode_plan", "holds", "quantize_plan"]
+__all__ = ["Plan", "Stage", "code_dtype", "decode_plan", "encode_one_plan", "encode_plan", "holds", "quantize_plan"]
 
 Array = NDArray[Any]
 
@@ -131,15 +131,27 @@ def _choose(fmt: Format, rules: Rules, width: Width) -> tuple[str, int]:
     how = fit(fmt, width)
     if ROUNDINGS[rules.rounding].random_bits:
         return "random", int(width.bits == 32 and how == "aligned")
-    if how != "general" and _steady(fmt, rules):
-        return "round", 3 if how == "aligned" else _kind(fmt)
+    if how == "powers":
+        return "modes", 11 if _steady(fmt, rules) else 7
     if how == "aligned":
-        return "modes", 4
+        return ("round", 3) if _steady(fmt, rules) else ("modes", 4)
     if how == "narrow":
+        if _steady(fmt, rules):
+            return ("round", _kind(fmt)) if plain_ends(fmt) else ("modes", 10 if fmt.signed else 9)
         kind = MODES[rules.rounding][2]
-        if fmt.has_negative_zero and (rules.subnormals == "keep" or kind == 0):
+        if plain_ends(fmt) and fmt.has_negative_zero and (rules.subnormals == "keep" or kind == 0):
             return "modes", kind
+        if rules.rounding != "to_odd":
+            return "modes", 5 if kind == 0 else 6
     return "general", 0
+
+
+def _fits(fmt: Format, rules: Rules, width: Width) -> bool:
+    """Whether some kernel of this width rounds to the format by these rules."""
+    how = fit(fmt, width)
+    if how == "powers":
+        return not ROUNDINGS[rules.rounding].random_bits and rules.quirk is None and rules.subnormals == "keep"
+    return how is not None
 
 
 def _steady(fmt: Format, rules: Rules) -> bool:
@@ -155,6 +167,7 @@ def _drawn_in_32(fmt: Format, rules: Rules, width: Width) -> bool:
         and rules.subnormals == "keep"
         and rules.inf is None
         and fit(fmt, width) in ("narrow", "aligned")
+        and plain_ends(fmt)
     )
 
 
@@ -166,7 +179,8 @@ def _kind(fmt: Format) -> int:
 def _encode_stage(fmt: Format, rules: Rules, source: Format) -> Stage:
     """Nearest-even and code in one step, from binary32."""
     row = build_row(fmt, rules, WIDTHS[32], codes=True, source=source, kernel="encode")
-    kind = 3 if fit(fmt, WIDTHS[32]) == "aligned" else _kind(fmt)
+    how = fit(fmt, WIDTHS[32])
+    kind = {"aligned": 3, "powers": 6}.get(how or "", _kind(fmt) if plain_ends(fmt) else 4 if fmt.signed else 5)
     dtype = code_dtype(fmt)
     return Stage(f"encode{np.dtype(dtype).itemsize * 8}", dtype, kind, row)
 
@@ -174,7 +188,7 @@ def _encode_stage(fmt: Format, rules: Rules, source: Format) -> Stage:
 def _exact_encode_stages(fmt: Format) -> tuple[Stage, ...] | None:
     """Values of `fmt` in binary32 to codes; None where no kernel does it."""
     how, rules = fit(fmt, WIDTHS[32]), Rules(overflow="nonfinite")
-    if how not in ("narrow", "aligned"):
+    if how not in ("narrow", "aligned", "powers"):
         return None
     if fmt.bits <= 16:
         return (_encode_stage(fmt, rules, get("fp32")),) if adjacent_ends(fmt, rules) else None
@@ -200,12 +214,13 @@ def _decode_stages(fmt: Format, width: Width) -> tuple[Stage, ...] | None:
     if fmt == get(width.format):
         return ()
     w32 = WIDTHS[32]
-    plain = fmt.has_zero and fmt.subnormals and not fmt.twos_complement and fmt.emax is None
-    if plain and fmt.bits <= 32 and fit(fmt, w32) is not None:
+    how = fit(fmt, w32)
+    whole = (fmt.has_zero and fmt.subnormals and fmt.emax is None) or (how == "powers" and not fmt.has_inf)
+    if whole and fmt.bits <= 32 and how is not None:
         row = build_row(fmt, Rules(overflow="nonfinite", nan="max"), w32, codes=False, source=fmt, kernel="decode")
         row[R.INF] = w32.inf
         row[R.SIGN_KEEP] = 1 << 31 if fmt.signed else 0
-        kind = 2 if fmt.nan_at_sign else int(fmt.has_inf)
+        kind = 4 if how == "powers" else 3 if fmt.twos_complement else 2 if fmt.nan_at_sign else int(fmt.has_inf)
         first = Stage(f"decode{np.dtype(code_dtype(fmt)).itemsize * 8}", np.uint32, kind, row)
         if fmt.bits > 16 and _top_bits(fmt, "fp32"):
             first = Stage(_shift_left(32 - fmt.bits), np.uint32)
@@ -243,7 +258,7 @@ def _via_stages(rules: Rules, width: Width, source: Format) -> tuple[Stage, ...]
     if rules.via is None:
         return ()
     via = get(rules.via)
-    if holds(via, source) or fit(via, width) is None:
+    if holds(via, source) or not _fits(via, Rules(), width):
         return ()
     mode = "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding
     return (_round_stage(via, Rules(rounding=mode, nan="max"), width, source),)
@@ -278,11 +293,11 @@ def quantize_plan(source: Format, fmt: Format, rules: Rules, result: Format, see
     out_width = WIDTHS[32] if width32 else WIDTHS[64]
     if start is not None:
         wide = random and not _drawn_in_32(fmt, rules, start.width)
-        start = _raise_width(start, wide or fit(fmt, start.width) is None)
+        start = _raise_width(start, wide or not _fits(fmt, rules, start.width))
     packed: tuple[Stage, ...] | None = ()
     if result.name not in ("fp32", "fp64"):
         packed = _exact_encode_stages(result)
-    if start is None or fit(fmt, start.width) is None or packed is None or (random and fmt.mantissa_bits > 19):
+    if start is None or not _fits(fmt, rules, start.width) or packed is None or (random and fmt.mantissa_bits > 19):
         return _definition(source, fmt, rules, result, codes=False)
     stages = [*start.stages, *_via_stages(rules, start.width, source)]
     stages.append(_round_stage(fmt, rules, start.width, source, seeded))
@@ -307,21 +322,26 @@ def encode_plan(source: Format, fmt: Format, rules: Rules, seeded: bool = True) 
     dtype = code_dtype(fmt)
     if start is not None:
         wide = random and not (_drawn_in_32(fmt, rules, start.width) and _exact_encode_stages(fmt) is not None)
-        start = _raise_width(start, wide or fit(fmt, start.width) is None)
-    if start is None or fit(fmt, start.width) is None or (random and fmt.mantissa_bits > 19):
+        start = _raise_width(start, wide or not _fits(fmt, rules, start.width))
+    if start is None or not _fits(fmt, rules, start.width) or (random and fmt.mantissa_bits > 19):
         return _definition(source, fmt, rules, source, codes=True)
     width = start.width
     stages = [*start.stages, *_via_stages(rules, width, source)]
     how = fit(fmt, width)
-    steady = _steady(fmt, rules)
+    plain = how in ("narrow", "aligned") and plain_ends(fmt)
+    direct = how != "general" and width.bits == 32 and _steady(fmt, rules) and adjacent_ends(fmt, rules)
     exact = _exact_encode_stages(fmt)
-    if steady and width.bits == 32 and how != "general" and fmt.bits <= 16 and adjacent_ends(fmt, rules):
+    by_value = _choose(fmt, rules, width)[0] != "general" and (not random or (plain and width.bits == 32))
+    if direct and fmt.bits <= 16:
         stages.append(_encode_stage(fmt, rules, source))
+    elif direct and how == "aligned" and _top_bits(fmt, "fp32"):
+        row = build_row(fmt, rules, width, codes=True, source=source, kernel="modes")
+        stages.append(Stage("modes32", np.uint32, 8, row))
     elif width.bits == 64 and how == "aligned" and _top_bits(fmt, "fp64"):
         stages.append(_round_stage(fmt, rules, width, source))
         if fmt.bits < 64:
             stages.append(Stage(_shift(64 - fmt.bits), np.uint64))
-    elif how in ("narrow", "aligned") and exact is not None and (width.bits == 32 or not random):
+    elif by_value and exact is not None:
         stages.append(_round_stage(fmt, rules, width, source, seeded))
         if width.bits == 64:
             stages.append(Stage(_narrow, np.uint32))
@@ -333,6 +353,18 @@ def encode_plan(source: Format, fmt: Format, rules: Rules, seeded: bool = True) 
     if not stages or np.dtype(stages[-1].out) != np.dtype(dtype):
         stages.append(Stage(_store, dtype))
     return Plan(tuple(stages), _dtype(source), dtype, fmt, rules, source, _after(fmt, rules, None), codes=True)
+
+
+@lru_cache(maxsize=1024)
+def encode_one_plan(fmt: Format, rules: Rules) -> Plan:
+    """Value to code for one binary64 number: one kernel and few calls, where `encode_plan` has quicker stages."""
+    source, width = get("fp64"), WIDTHS[64]
+    plan = encode_plan(source, fmt, rules)
+    if plan.by_definition or not _fits(fmt, rules, width):
+        return plan
+    row = build_row(fmt, rules, width, codes=True, source=source, kernel="general")
+    stages = (*_via_stages(rules, width, source), Stage("general64", np.uint64, 1, row))
+    return replace(plan, stages=stages, result=np.uint64)
 
 
 @lru_cache(maxsize=1024)

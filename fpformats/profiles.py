@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .format import Format
-from .registry import FORMATS, get
+from .registry import FORMATS
+from .registry import get_element as get
 from .rounding import Rules
 
 __all__ = ["PROFILES", "Profile", "profile_rules", "profiles"]

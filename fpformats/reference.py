@@ -16,7 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from .format import Format, pow2
-from .registry import get
+from .registry import get_element as get
 from .rounding import Rules
 from .rounding import rounding as rounding_row
 

@@ -6,9 +6,11 @@ import difflib
 import re
 from functools import lru_cache
 
+from .block_format import BlockFormat
 from .format import Format
+from .recipes import BLOCK_ALIASES, BLOCK_FORMATS
 
-__all__ = ["ALIASES", "FORMATS", "UnknownFormatError", "formats", "get", "p3109"]
+__all__ = ["ALIASES", "FORMATS", "UnknownFormatError", "formats", "get", "get_element", "p3109"]
 
 IEEE = "IEEE 754-2019 clause 3.6, table 3.5"
 OFP8 = "OCP OFP8 rev 1.0, section 5"
@@ -118,12 +120,19 @@ class UnknownFormatError(ValueError, KeyError):
         return str(self.args[0])
 
 
-@lru_cache(maxsize=1)
-def formats() -> tuple[str, ...]:
-    """The names of all registered formats: the rows above, then P3109's K = 3 ... 16.
+@lru_cache(maxsize=4)
+def formats(kind: str = "all", /) -> tuple[str, ...]:
+    """The names of all registered formats: the rows above, P3109's K = 3 ... 16, then the block formats.
 
-    >>> "e4m3" in formats(), "binary8p4se" in formats()
-    (True, True)
+    Parameters
+    ----------
+    kind : str
+        ``element``, ``block``, or ``all``.
+
+    Examples
+    --------
+    >>> "e4m3" in formats(), "binary8p4se" in formats(), "nvfp4_te" in formats()
+    (True, True, True)
     """
     family = tuple(
         f"binary{k}p{p}{'s' if signed else 'u'}{domain}"
@@ -132,34 +141,40 @@ def formats() -> tuple[str, ...]:
         for p in range(1, k + 1 - signed)
         for domain in "ef"
     )
-    return (*FORMATS, *family)
+    kinds = {"element": (*FORMATS, *family), "block": tuple(BLOCK_FORMATS)}
+    kinds["all"] = kinds["element"] + kinds["block"]
+    if kind not in kinds:
+        raise ValueError(f"formats({kind!r}): one of {', '.join(kinds)} was expected")
+    return kinds[kind]
 
 
 @lru_cache(maxsize=4096)
-def _named(name: str) -> Format:
+def _named(name: str) -> Format | BlockFormat:
     if row := FORMATS.get(ALIASES.get(name, name)):
         return row
+    if block := BLOCK_FORMATS.get(BLOCK_ALIASES.get(name, name)):
+        return block
     if match := _P3109_NAME.fullmatch(name):
         k, p = int(match[1]), int(match[2])
         if k in P3109_BITS and 1 <= p <= k - (match[3] == "s"):
             return p3109(k, p, match[3] == "s", match[4] == "e")
-    known = (*FORMATS, *ALIASES, *formats()[len(FORMATS) :])
+    known = (*FORMATS, *ALIASES, *formats()[len(FORMATS) :], *BLOCK_ALIASES)
     near = difflib.get_close_matches(name, known, 3) or difflib.get_close_matches(name.lower(), known, 3, 0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "formats() lists all names"
     raise UnknownFormatError(f"unknown format {name!r}; {hint}")
 
 
-def get(fmt: str | Format, /) -> Format:
+def get(fmt: str | Format | BlockFormat, /) -> Format | BlockFormat:
     """The format of that name (or the format itself).
 
     Parameters
     ----------
-    fmt : str or Format
+    fmt : str, Format or BlockFormat
         A canonical name, or a library's exact name for the same format; case matters.
 
     Returns
     -------
-    Format
+    Format or BlockFormat
 
     Raises
     ------
@@ -170,11 +185,25 @@ def get(fmt: str | Format, /) -> Format:
 
     Examples
     --------
-    >>> get("float8_e4m3fn").name, get("float8_e4m3").name
-    ('e4m3', 'e4m3_ieee')
+    >>> get("float8_e4m3fn").name, get("float8_e4m3").name, get("nvfp4").name
+    ('e4m3', 'e4m3_ieee', 'nvfp4_te')
     """
-    if isinstance(fmt, Format):
+    if isinstance(fmt, (Format, BlockFormat)):
         return fmt
     if isinstance(fmt, str):
         return _named(fmt)
     raise TypeError(f"a format name or a Format was expected, got {type(fmt).__name__}")
+
+
+def get_element(fmt: str | Format, /) -> Format:
+    """`get`, for an element format only.
+
+    Raises
+    ------
+    TypeError
+        For a block format.
+    """
+    found = get(fmt)
+    if isinstance(found, BlockFormat):
+        raise TypeError(f"{found.name} is a block format; an element format such as {found.element} was expected here")
+    return found

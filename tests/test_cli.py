@@ -76,7 +76,9 @@ def test_formats(run):
     status, out, err = run("formats")
     assert (status, err) == (0, "")
     rows = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert set(fp.formats()) - {name for name in fp.formats() if name.startswith("binary")} <= set(rows)
+    assert set(fp.formats("element")) - {name for name in fp.formats("element") if name.startswith("binary")} <= set(
+        rows
+    )
     assert rows["e4m3"].split() == [
         "e4m3",
         "8",
@@ -98,7 +100,7 @@ def test_formats(run):
 
 def test_formats_all(run):
     data = json.loads(run("formats", "--all", "--json")[1])
-    assert [row["name"] for row in data] == list(fp.formats())
+    assert [row["name"] for row in data] == list(fp.formats("element"))
     assert next(row for row in data if row["name"] == "binary8p4se")["max"] == 224.0
     assert next(row for row in data if row["name"] == "binary16p1se")["max"] == "2^16382"  # beyond float64
     assert len(json.loads(run("formats", "--json")[1])) < 30
@@ -128,7 +130,7 @@ def test_info_json(run):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in fp.formats() if not name.startswith("binary")] + ["binary16p1uf", "binary3p1se"]
+    "name", [name for name in fp.formats("element") if not name.startswith("binary")] + ["binary16p1uf", "binary3p1se"]
 )
 def test_info_of_every_format(run, name):
     assert run("info", name)[0] == 0

@@ -18,7 +18,7 @@ from same import same_codes
 
 import fpformats as fp
 
-NAMES = [name for name in fp.formats() if fp.get(name).bits <= 16]
+NAMES = [name for name in fp.formats("element") if fp.get(name).bits <= 16]
 SMALL = [name for name in NAMES if fp.get(name).bits <= 6]
 SMALL += [
     "e4m3",

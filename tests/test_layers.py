@@ -12,12 +12,14 @@ import fpformats
 PACKAGE = Path(fpformats.__file__).parent
 #: a file may import from earlier layers and, where a layer names several files, from its left
 LAYERS = (
-    ("format", "rounding"),
+    ("format", "block_format", "rounding", "recipes"),
     ("registry",),
     ("profiles", "reference", "kernels", "arrays", "scalars"),
     ("tables", "compile_row", "engine", "randomness"),
     ("plan",),
     ("execute", "short"),
+    ("elements",),
+    ("blocks",),
     ("casts",),
     ("explore",),
     ("cli",),

@@ -11,9 +11,10 @@ import pytest
 from fpformats.kernels import compiled
 
 FEATURES = llvm.get_host_cpu_features()
-REGISTER = "zmm" if FEATURES.get("avx512f") else "ymm" if FEATURES.get("avx2") else None
+#: LLVM keeps to 256 bits on processors where it thinks them faster, whatever they have
+REGISTER = re.compile("[yz]mm") if FEATURES.get("avx2") else None
 #: kernel -> (loops, the most vector instructions for one vector of results)
-HOT = {"round": (4, 16), "encode": (4, 20), "decode": (3, 20), "modes": (5, 36), "random": (2, 40)}
+HOT = {"round": (4, 16), "encode": (7, 24), "decode": (5, 20), "modes": (12, 50), "random": (2, 40)}
 
 
 def loops(assembly: str) -> list[str]:
@@ -43,11 +44,11 @@ def fresh(name: str) -> str:
 )
 def test_hot_loops_are_vectorised(name):
     count, most = HOT[name.rstrip("0123456789")]
-    vectorised = [block for block in loops(fresh(name)) if REGISTER in block]
-    assert len(vectorised) >= count, f"{name}: {len(vectorised)} of {count} loops use {REGISTER}"
+    vectorised = [block for block in loops(fresh(name)) if REGISTER.search(block)]
+    assert len(vectorised) >= count, f"{name}: {len(vectorised)} of {count} loops are vectors"
     for block in vectorised:
         assert "gather" not in block, f"{name}: a table look-up crept in"
-        used = [line for line in block.splitlines() if REGISTER in line]
+        used = [line for line in block.splitlines() if REGISTER.search(line)]
         stores = sum("mov" in line and line.rstrip().endswith(")") for line in used)
         if stores:  # none: LLVM split the loop's block
             assert len(used) <= most * stores, f"{name}: {len(used)} vector instructions for {stores} stores"
@@ -68,4 +69,6 @@ def test_losing_vectorisation_would_be_seen():
             out[i] = carry
 
     scalar.compile((compiled._array(32), compiled._array(32)))
-    assert not [block for block in loops(next(iter(scalar.inspect_asm().values()))) if REGISTER and REGISTER in block]
+    assert not [
+        block for block in loops(next(iter(scalar.inspect_asm().values()))) if REGISTER and REGISTER.search(block)
+    ]

@@ -11,11 +11,11 @@ from same import same_codes
 
 import fpformats as fp
 
-SMALL = [name for name in fp.formats() if name.startswith("binary") and fp.get(name).bits <= 8]
+SMALL = [name for name in fp.formats("element") if name.startswith("binary") and fp.get(name).bits <= 8]
 #: Those that gfloat's float64 values hold.
 LARGER = [
     name
-    for name in fp.formats()
+    for name in fp.formats("element")
     if name.startswith("binary") and 8 < fp.get(name).bits <= 12 and fp.get(name).exponent_bits <= 11
 ]
 MODES = ("nearest_even", "nearest_away", "toward_zero", "toward_positive", "toward_negative")

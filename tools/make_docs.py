@@ -51,7 +51,7 @@ def formats_page() -> str:
         + table(["name", "bits", "layout", "bias", "max", "smallest normal", "smallest", "eps", "specials", "source"], rows)
         + "\nP3109's family is a function of its parameters: `binary{K}p{P}{s|u}{e|f}` for K = 3 ... 16 bits, precision P,\n"
         "signed or unsigned, extended (with infinities) or finite. Its bias is 2^(K-P-1), or 2^(K-P) unsigned; there is no -0,\n"
-        "and one NaN. Registered in all: " + str(len(fp.formats())) + " formats.\n\n## Other names\n\nExact, never fuzzy; case matters.\n\n"
+        "and one NaN. Registered in all: " + str(len(fp.formats("element"))) + " formats.\n\n## Other names\n\nExact, never fuzzy; case matters.\n\n"
         + table(["name", "also"], names)
     )  # fmt: skip
 

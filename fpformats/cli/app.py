@@ -22,7 +22,8 @@ import click
 from .. import __version__
 from ..format import Format
 from ..profiles import PROFILES
-from ..registry import ALIASES, FORMATS, P3109_BITS, formats, get
+from ..registry import ALIASES, FORMATS, P3109_BITS, formats
+from ..registry import get_element as get
 from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
 from .terminal import print_json, print_table, progress
 
@@ -128,13 +129,13 @@ def formats_command(every: bool, as_json: bool) -> None:
     """The table of the named formats."""
     from .describe import TITLES, facts, table_row
 
-    rows = [get(name) for name in (formats() if every else FORMATS)]
+    rows = [get(name) for name in (formats("element") if every else FORMATS)]
     if as_json:
         print_json([facts(row) for row in rows])
         return
     print_table([TITLES, *map(table_row, rows)])
     if not every:
-        members = len(formats()) - len(FORMATS)
+        members = len(formats("element")) - len(FORMATS)
         click.echo(
             f"and binary{{K}}p{{P}}{{s|u}}{{e|f}}: the {members} formats of IEEE P3109, with K = {P3109_BITS[0]} to "
             f"{P3109_BITS[-1]} bits and precision P,\nsigned or unsigned, extended (with infinities) or finite; "

@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import adapt
 from ..casts import decode, quantize
 from ..format import Format
-from ..registry import get
+from ..registry import get_element as get
 
 __all__ = ["Accumulator", "Comparison", "Row", "compare"]
 

@@ -19,7 +19,8 @@ from typing import Any
 from .. import reference
 from ..casts import rules_for
 from ..format import Format, pow2
-from ..registry import ALIASES, get
+from ..registry import ALIASES
+from ..registry import get_element as get
 from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from .explanation import Exact, Explanation, Point, text
 

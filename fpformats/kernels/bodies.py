@@ -9,13 +9,16 @@ Rules of this file
    code, and in a solver.
 3. `x` is always the source's bits, `r` the row (`rows` names its fields). Every result is bits again.
 
-Three ways to round, by how the target lies in the source:
+Four ways to round, by how the target lies in the source:
 
 narrow    the target's exponents fit well inside the source's. Adding 1.5 * 2^(e + drop) to x pushes
           the dropped bits out of the significand, so the adder rounds them, subnormals included;
           subtracting it again leaves the rounded number. Other modes than nearest-even compare the
           result with x and move it by one unit.
+          Formats whose ends differ with the sign (unsigned, two's complement) or that have no -0
+          round the magnitude; modes are then a share of the step above which they go up.
 aligned   the target has the source's exponents (bf16, tf32): the line is the source's bits, shifted.
+powers    the target is the source's powers of two and no zero (E8M0): the same, with a binade more.
 general   any other: the source's bits, less the exponents below the target's, are the line times
           2^shift, where the shift grows below the smallest normal number.
 """
@@ -185,6 +188,62 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = where(u(x & ABS) > r[R.LAST], r[R.OVER], y)
         return signed(specials(y, x, r), x)
 
+    # --- narrow, whatever the format does at its ends -----------------------------------------
+    @function
+    def ended(y, x, minus, r):
+        """The magnitude y with its sign; what stands beyond the ends may differ with the sign."""
+        a = u(x & ABS)
+        out = u(u(y & u(r[R.NEGATIVE_KEEP] | u(minus ^ u(ZERO - ONE)))) | u(minus & r[R.NEGATIVE_SET]))
+        out = where(y == ZERO, u(minus & r[R.ZERO_SIGN]), out)
+        last = u(r[R.LARGEST] + u(minus & r[R.LARGEST_MORE]))
+        out = where(y > last, u(r[R.OVER] ^ u(minus & r[R.OVER_FLIP])), out)
+        out = where(a == INF_BITS, u(r[R.INF] ^ u(minus & r[R.INF_FLIP])), out)
+        return where(a > INF_BITS, u(r[R.NAN] ^ u(minus & r[R.NAN_FLIP])), out)
+
+    @function
+    def negative(x, r):
+        """All ones for x < 0, unless the sign does not count."""
+        return u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
+
+    @function
+    def flushed(y, x, r):
+        """Zero for small results, and for small sources."""
+        y = where(y < r[R.FLUSH_OUT], ZERO, y)
+        return where(u(x & ABS) < r[R.FLUSH_IN], ZERO, y)
+
+    @function
+    def nearest_ended(x, r):
+        """Nearest-even."""
+        y = nearest_finite_result(lesser(u(x & ABS), r[R.CLAMP]), r)
+        return ended(flushed(y, x, r), x, negative(x, r), r)
+
+    @function
+    def threshold_ended(x, r):
+        """Down, and up again where more than a share of the step, fixed for each sign, was lost."""
+        b = lesser(u(x & ABS), r[R.CLAMP])
+        minus = negative(x, r)
+        f, e = flt(b), leading(b, r)
+        step = fl(e * flt(r[R.STEP]))
+        y = pulled(pushed(f, e, r), e, r)
+        y = where(y > f, fl(y - step), y)
+        share = fl(e * flt(u(r[R.SHARE] ^ u(minus & r[R.SHARE_FLIP]))))
+        y = bits(where(fl(f - y) > share, fl(y + step), y))
+        return ended(flushed(y, x, r), x, minus, r)
+
+    @function
+    def nearest_unsigned(x, r):
+        """Nearest-even into an unsigned format, an infinity as an overflow."""
+        a = u(x & ABS)
+        y = where(a > r[R.LAST], r[R.OVER], nearest_finite_result(a, r))
+        y = where(u(y & negative(x, r)) == ZERO, y, r[R.BELOW])
+        return where(a > INF_BITS, r[R.NAN], y)
+
+    @function
+    def nearest_twos_complement(x, r):
+        """Nearest-even into two's complement, which is all finite: x + c - c is never -0."""
+        b = lesser(u(x & ABS), u(r[R.LARGEST] + u(u(x >> TOP) * r[R.LARGEST_MORE])))
+        return nearest_finite_result(u(b | u(x & SIGN)), r)
+
     # --- aligned --------------------------------------------------------------------------
     @function
     def aligned(x, r):
@@ -205,6 +264,39 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = where(a < r[R.FLUSH_IN], ZERO, y)
         y = where(y > r[R.LARGEST], u(r[R.OVER] ^ u(minus & r[R.OVER_FLIP])), y)
         return signed(specials(y, x, r), x)
+
+    # --- powers of two, one more than the source has normal ones ------------------------------
+    @function
+    def powers(x, r):
+        """Any mode. Above the subnormals the bits less one binade's are the logarithm; doubled, also below."""
+        a = u(x & ABS)
+        minus = negative(x, r)
+        w = spread(a, r)
+        lsb = u(u(u(w >> u(r[R.DROP] & TOP)) ^ r[R.ODD_FLIP]) & ONE)
+        w = u(u(w + addend(u(r[R.KEEP] ^ u(ZERO - ONE)), lsb, minus, r)) & r[R.KEEP])
+        w = greater(w, r[R.SPREAD])
+        y = ended(greater(u(w >> ONE), u(w - r[R.SPREAD])), x, minus, r)
+        return where(a == ZERO, r[R.ZERO_VALUE], y)
+
+    @function
+    def spread(a, r):
+        return lesser(u(a + a), u(a + r[R.SPREAD]))
+
+    @function
+    def nearest_spread(a, r):
+        """Nearest-even, of magnitudes that are spread."""
+        w = spread(a, r)
+        odd = u(u(w >> u(r[R.DROP] & TOP)) & ONE)
+        return greater(u(u(w + r[R.SPREAD_HALF]) - odd), r[R.SPREAD])
+
+    @function
+    def nearest_power(x, r):
+        """Nearest-even, an infinity as an overflow."""
+        a = u(x & ABS)
+        w = u(nearest_spread(a, r) & r[R.KEEP])
+        y = where(a > r[R.LAST], r[R.OVER], greater(u(w >> ONE), u(w - r[R.SPREAD])))
+        y = where(negative(x, r) == ZERO, y, r[R.BELOW])
+        return where(a > INF_BITS, r[R.NAN], where(a == ZERO, r[R.ZERO_VALUE], y))
 
     # --- general --------------------------------------------------------------------------
     @function
@@ -316,35 +408,39 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
     @function
     def general_value(x, r):
         a = unflushed(x, r)
-        minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
+        minus = negative(x, r)
         return value_of(settled(rounded_line(a, minus, r), a, r), x, a, minus, r)
 
     @function
     def general_code(x, r):
         a = unflushed(x, r)
-        minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
+        minus = negative(x, r)
         return code_of(settled(rounded_line(a, minus, r), a, r), x, a, minus, r)
 
     @function
     def random_value(x, word, r):
         a = unflushed(x, r)
-        minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
+        minus = negative(x, r)
         return value_of(settled(random_line(lesser(a, r[R.CLAMP]), word, r), a, r), x, a, minus, r)
 
     @function
     def random_code(x, word, r):
         a = unflushed(x, r)
-        minus = u(ZERO - u(u(x & r[R.SIGN_KEEP]) >> TOP))
+        minus = negative(x, r)
         return code_of(settled(random_line(lesser(a, r[R.CLAMP]), word, r), a, r), x, a, minus, r)
 
     # --- encode and decode ----------------------------------------------------------------
     @function
-    def encode_line(x, r):
-        """Nearest-even, narrow: the line, right in its low bits (the rest is for the store to drop)."""
-        b = lesser(u(x & ABS), r[R.CLAMP])
+    def line_of(b, r):
+        """Nearest-even, narrow: the line of a magnitude, right in its low bits (the rest is for the store to drop)."""
         e = greater(u(b & INF_BITS), r[R.EMIN])
         t = fl(flt(b) + fl(flt(e) * flt(r[R.MAGIC])))
         return u(bits(t) + u(e >> u(r[R.DROP] & TOP)))
+
+    @function
+    def encode_line(x, r):
+        """The same of a number, clamped to the largest or the overflow's."""
+        return line_of(lesser(u(x & ABS), r[R.CLAMP]), r)
 
     @function
     def code_sign(x, r):
@@ -375,6 +471,27 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return u(where(a > INF_BITS, r[R.NAN], y) | code_sign(x, r))
 
     @function
+    def encode_twos_complement(x, r):
+        """Nearest-even into two's complement, which is all finite."""
+        minus = u(ZERO - u(x >> TOP))
+        b = lesser(u(x & ABS), u(r[R.CLAMP] + u(minus & r[R.LARGEST_MORE])))
+        y = u(u(line_of(b, r) ^ minus) - minus)
+        return u(y & u(r[R.LINE_MASK] | r[R.SIGN_CODE]))
+
+    @function
+    def encode_unsigned(x, r):
+        y = u(encode_line(x, r) & r[R.LINE_MASK])
+        y = where(u(y & negative(x, r)) == ZERO, y, r[R.BELOW])
+        return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
+
+    @function
+    def encode_power(x, r):
+        a = u(x & ABS)
+        w = nearest_spread(lesser(a, r[R.CLAMP]), r)
+        y = where(negative(x, r) == ZERO, u(u(w >> u(r[R.DROP] & TOP)) - ONE), r[R.BELOW])
+        return where(a > INF_BITS, r[R.NAN], where(a == ZERO, r[R.ZERO_VALUE], y))
+
+    @function
     def decoded(code, r):
         """A finite value or NaN, with the code's sign; all lines beyond `MAX_LINE` are NaN."""
         line = u(code & r[R.LINE_MASK])
@@ -394,12 +511,46 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         """The same, where the sign-only code is the NaN."""
         return where(code == r[R.NAN_CODE], r[R.NAN], decoded_with_inf(code, r))
 
+    @function
+    def decoded_twos_complement(code, r):
+        """Negative lines as two's complement; no infinity, no NaN."""
+        line = where(u(code & r[R.SIGN_CODE]) == ZERO, code, u(ZERO - code))
+        y = value_of_line(u(line & u(r[R.LINE_MASK] | r[R.SIGN_CODE])), r)
+        return u(y | u(u(code << u(r[R.SIGN_SHIFT] & TOP)) & r[R.SIGN_KEEP]))
+
+    @function
+    def decoded_power(code, r):
+        """The code is the source's exponent, but for the first, which is subnormal there, and NaN."""
+        y = where(code == ZERO, r[R.EMIN], u(code << u(r[R.DROP] & TOP)))
+        return where(u(code + ONE) > r[R.MAX_LINE], r[R.NAN], y)
+
     return {
         "round": (nearest, nearest_no_negative_zero, nearest_finite, aligned),
-        "modes": (nearest_flushed, directed, tied, odd, aligned_any),
+        "modes": (
+            nearest_flushed,
+            directed,
+            tied,
+            odd,
+            aligned_any,
+            nearest_ended,
+            threshold_ended,
+            powers,
+            encode_aligned,
+            nearest_unsigned,
+            nearest_twos_complement,
+            nearest_power,
+        ),
         "general": (general_value, general_code),
         "random": (random_value, random_code),
         "draw": (random_narrow, random_aligned),
-        "encode": (encode, encode_no_negative_zero, encode_finite, encode_aligned),
-        "decode": (decoded, decoded_with_inf, decoded_with_one_nan),
+        "encode": (
+            encode,
+            encode_no_negative_zero,
+            encode_finite,
+            encode_aligned,
+            encode_twos_complement,
+            encode_unsigned,
+            encode_power,
+        ),
+        "decode": (decoded, decoded_with_inf, decoded_with_one_nan, decoded_twos_complement, decoded_power),
     }

@@ -98,8 +98,6 @@ def _loops(width: int) -> SimpleNamespace:
     programs = bodies(words(width))
     unpack = {name: _unpack(size) for name, size in rows.PREFIX.items()}
     unpack["random"] = unpack["draw" if width == 32 else "random"]
-    unpack_round, unpack_encode, unpack_decode = unpack["round"], unpack["encode"], unpack["decode"]
-    unpack_modes, unpack_general, unpack_random = unpack["modes"], unpack["general"], unpack["random"]
     uint = np.uint32 if width == 32 else np.uint64
     ABS = uint((1 << (width - 1)) - 1)
     ZERO = uint(0)
@@ -109,7 +107,7 @@ def _loops(width: int) -> SimpleNamespace:
 
         def loop(x, out, r):
             for i in range(x.size):
-                out[i] = body(x[i], r)
+                out[i] = body(uint(x[i]), r)
             return ZERO
 
         return numba.njit(**_INLINE)(loop)
@@ -126,95 +124,104 @@ def _loops(width: int) -> SimpleNamespace:
 
         return numba.njit(**_INLINE)(loop)
 
-    r0, r1, r2, r3 = programs["round"]
-    r0, r1, r2, r3 = plain(r0), plain(r1), watched(r2), plain(r3)
+    def drawn(body):
+        """A watched loop with a random word for each number."""
 
-    def round_kernel(x, out, row, kind):
-        r = unpack_round(row)
-        if kind == 0:
-            return r0(x, out, r)
-        if kind == 1:
-            return r1(x, out, r)
-        if kind == 2:
-            return r2(x, out, r)
-        return r3(x, out, r)
+        def loop(x, out, r, word):
+            largest = ZERO
+            for i in range(x.size):
+                largest = max(largest, uint(x[i] & ABS))
+                out[i] = body(x[i], uint(word[i]), r)
+            return largest
 
-    m0, m1, m2, m3, m4 = (watched(body) for body in programs["modes"])
+        return numba.njit(**_INLINE)(loop)
 
-    def modes_kernel(x, out, row, kind):
-        r = unpack_modes(row)
-        if kind == 0:
-            return m0(x, out, r)
-        if kind == 1:
-            return m1(x, out, r)
-        if kind == 2:
-            return m2(x, out, r)
-        if kind == 3:
-            return m3(x, out, r)
-        return m4(x, out, r)
+    def kernel(name, makers):
+        """`(x, out, row, kind)`: one loop for each body, told apart by `kind` before any of them runs."""
+        loops = [make(body) for make, body in zip(makers, programs[name], strict=False)]
+        scope = {"unpack": unpack[name], **{f"loop{i}": loop for i, loop in enumerate(loops)}}
+        lines = [f"    if kind == {i}: return loop{i}(x, out, r)" for i in range(len(loops) - 1)]
+        lines.append(f"    return loop{len(loops) - 1}(x, out, r)")
+        exec("\n".join(["def kernel(x, out, row, kind):", "    r = unpack(row)", *lines]), scope)
+        return scope["kernel"]
 
-    g0, g1 = (watched(body) for body in programs["general"])
-
-    def general_kernel(x, out, row, kind):
-        r = unpack_general(row)
-        if kind == 0:
-            return g0(x, out, r)
-        return g1(x, out, r)
-
-    e0, e1, e2, e3 = programs["encode"]
-    e0, e1, e2, e3 = plain(e0), plain(e1), watched(e2), plain(e3)
-
-    def encode_kernel(x, out, row, kind):
-        r = unpack_encode(row)
-        if kind == 0:
-            return e0(x, out, r)
-        if kind == 1:
-            return e1(x, out, r)
-        if kind == 2:
-            return e2(x, out, r)
-        return e3(x, out, r)
-
-    d0, d1, d2 = programs["decode"]
-
-    def decode_kernel(codes, out, row, kind):
-        r = unpack_decode(row)
-        if kind == 0:
-            for i in range(codes.size):
-                out[i] = d0(uint(codes[i]), r)
-        elif kind == 1:
-            for i in range(codes.size):
-                out[i] = d1(uint(codes[i]), r)
-        else:
-            for i in range(codes.size):
-                out[i] = d2(uint(codes[i]), r)
-        return ZERO
-
-    v_body, c_body = programs["draw" if width == 32 else "random"]
-    fill = _philox()
+    # who may be a format without NaN has them found by the loop; where that costs little, all do
+    some = [plain, plain, watched, plain, watched, watched, watched]
+    value_body, code_body = (drawn(body) for body in programs["draw" if width == 32 else "random"])
+    fill, unpack_random = _philox(), unpack["random"]
+    general = kernel("general", [watched] * 2)
 
     def random_kernel(x, out, row, kind, word, seed, start):
         if seed >= 0:
             fill(word, seed, start)
         r = unpack_random(row)
-        largest = ZERO
         if kind == 0:
-            for i in range(x.size):
-                largest = max(largest, uint(x[i] & ABS))
-                out[i] = v_body(x[i], uint(word[i]), r)
-        else:
-            for i in range(x.size):
-                largest = max(largest, uint(x[i] & ABS))
-                out[i] = c_body(x[i], uint(word[i]), r)
-        return largest
+            return value_body(x, out, r, word)
+        return code_body(x, out, r, word)
+
+    general_loops = numba.njit(**_INLINE)(general)
+
+    def general_or_random(x, out, row, kind, word, seed, start):
+        if kind < 2:
+            return general_loops(x, out, row, kind)
+        return random_kernel_loops(x, out, row, kind - 2, word, seed, start)
+
+    random_kernel_loops = numba.njit(**_INLINE)(random_kernel)
 
     return SimpleNamespace(
-        round=round_kernel,
-        modes=modes_kernel,
-        general=general_kernel,
-        encode=encode_kernel,
-        decode=decode_kernel,
+        round=kernel("round", some),
+        modes=kernel("modes", [watched] * 16),
+        general=general,
+        encode=kernel("encode", some),
+        decode=kernel("decode", [plain] * 8),
         random=random_kernel,
+        either=general_or_random,
+        blocks=_blocks(ABS, uint, np.float32 if width == 32 else np.float64),
     )
+
+
+def _blocks(ABS: Any, uint: Any, flt: Any) -> Callable[..., Any]:
+    """What numbers that share a scale need: slices, by which LLVM sees that a block's numbers lie side by side."""
+    INF = uint(0x7F800000)
+
+    def blocks(x, out, scale, kind, k):
+        """0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale."""
+        largest = uint(0)
+        if kind == 0:
+            for b in range(out.size):
+                v = x[b * k : b * k + k]
+                most = uint(0)
+                for i in range(k):
+                    a = uint(v[i] & ABS)
+                    most = a if a > most else most
+                out[b] = most
+                largest = max(largest, most)
+        elif kind == 1:
+            for b in range(out.size):
+                v = x[b * k : b * k + k]
+                most, all_of_it = uint(0), uint(0)
+                for i in range(k):
+                    a = uint(v[i] & ABS)
+                    all_of_it = a if a > all_of_it else all_of_it
+                    a = a if a <= INF else uint(0)
+                    most = a if a > most else most
+                out[b] = most
+                largest = max(largest, all_of_it)
+        elif kind == 2:
+            for b in range(scale.size):
+                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
+                s = uint(scale[b]).view(flt)
+                for i in range(k):
+                    y[i] = flt(uint(v[i]).view(flt) * s).view(uint)
+        else:
+            for b in range(scale.size):
+                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
+                s = uint(scale[b]).view(flt)
+                for i in range(k):
+                    y[i] = flt(uint(v[i]).view(flt) / s).view(uint)
+        return largest
+
+    return blocks
 
 
 def _philox() -> Callable[..., Any]:
@@ -257,14 +264,25 @@ SIGNATURES = {
     "modes32": ("modes", 32, 32),
     "modes64": ("modes", 64, 64),
     "general32": ("general", 32, 32),
-    "general64": ("general", 64, 64),
     "encode8": ("encode", 32, 8),
     "encode16": ("encode", 32, 16),
     "decode8": ("decode", 8, 32),
     "decode16": ("decode", 16, 32),
     "random32": ("random", 32, 32),
-    "random64": ("random", 64, 64),
+    # binary64's general and random loops in one
+    "either64": ("either", 64, 64),
+    "blocks32": ("blocks", 32, 32),
 }
+
+
+def _half(kernel: Callable[..., int], offset: int) -> Callable[..., int]:
+    """One half of a kernel's loops."""
+    no_words = np.zeros(1, np.uint32)
+
+    def half(x: Any, out: Any, row: Any, kind: int, word: Any = no_words, seed: int = -1, start: int = 0) -> int:
+        return kernel(x, out, row, kind + offset, word, seed, start)
+
+    return half
 
 
 class kernels:
@@ -274,6 +292,9 @@ class kernels:
         self._bodies: dict[int, SimpleNamespace] = {}
 
     def __getattr__(self, name: str) -> Callable[..., int]:
+        if name in ("general64", "random64"):
+            setattr(self, name, _half(self.either64, 2 * (name == "random64")))
+            return getattr(self, name)
         if name not in SIGNATURES:  # rare: the NumPy instantiation serves
             return getattr(vector.kernels(), name)
         what, source, result = SIGNATURES[name]
@@ -281,8 +302,9 @@ class kernels:
         if width not in self._bodies:
             self._bodies[width] = _loops(width)
         row = _array(width)
-        extra = (_array(32), types.int64, types.int64) if what == "random" else ()
-        signature = (_array(source), _array(result), row, types.int64, *extra)
+        extra = {"random": (_array(32), types.int64, types.int64), "blocks": (types.int64,)}
+        extra["either"] = extra["random"]
+        signature = (_array(source), _array(result), row, types.int64, *extra.get(what, ()))
         kernel = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)
         setattr(self, name, kernel)
         return kernel

@@ -27,13 +27,18 @@ _FIELDS = {
     "sign_shift": "from the source's sign to the code's",
     "sign_code": "the sign's place in a code; 0 for unsigned",
     "line_mask": "the bits of a code that name the line",
+    "sign_keep": "the sign bit, or 0 where the sign of the source is ignored",
+    "below": "code or value for numbers below an unsigned format",
+    "largest_more": "what a negative number's largest magnitude has more",
+    "spread": "the bits of one binade",
+    "spread_half": "half of that",
+    "zero_value": "what stands for zero in a format without one",
     # decode: a code to its value
     "field": "emin as a biased exponent",
     "subnormal": "lines below this are subnormal in the target",
     "max_line": "the last finite line",
     "inf": "what stands for an infinity ...",
     "inf_line": "the last line that is no NaN",
-    "sign_keep": "the sign bit, or 0 where the sign of the source is ignored",
     "nan_code": "the sign-only NaN, or a number that is no code",
     # modes: any mode to a value
     "step": "float: 2^-mantissa, one unit in the last place",
@@ -52,6 +57,13 @@ _FIELDS = {
     "if_odd": "mask: xor-ed in on an odd line",
     "plus": "added on every line",
     "plus_odd": "added on an odd line",
+    # modes of formats whose ends differ with the sign, or have none; and powers of two
+    "zero_sign": "the sign bit where zero keeps its sign, else 0",
+    "negative_keep": "mask: what stays of the magnitude of a negative number",
+    "negative_set": "what is set in a negative number: its sign, or all of what stands for it",
+    "share": "float: the part of a step that must be lost for a step up ...",
+    "share_flip": "... and what is xor-ed in for a negative number",
+    "odd_flip": "1 where code and line differ in parity",
     # draw: StochasticA, narrow or aligned, to a value
     "unity": "exponent bits that turn 2^e into 2^(M - e) when e's are taken from them",
     "word_shift": "from a word of 32 random bits to as many as are used ...",
@@ -59,11 +71,9 @@ _FIELDS = {
     "word_drop": "from the top of the word to the bits that are dropped",
     "word_span": "float: 2^32",
     "word_ones": "all bits of a word",
-    "zero_sign": "the sign bit where zero and NaN keep theirs, else 0",
     # general: any format, any mode, to a value or a code
     "max_line_negative": "added for negative numbers (two's complement)",
     "min_line": "the line of code 0",
-    "odd_flip": "1 where code and line differ in parity",
     "gap": "the width of the missing subnormals, in bits of the line",
     "flush_line": "lines below this become zero",
     "zero_line": "the line of zero",
@@ -71,7 +81,6 @@ _FIELDS = {
     "quirk_high": "(both excluded)",
     "quirk_line": "... become this line",
     "negative_zero": "1 where -0 is kept",
-    "below": "code or value for numbers below an unsigned format",
     "unsigned": "1 for unsigned formats",
     "twos_complement": "1 where negative codes are two's complement",
     "code_mask": "",
@@ -84,11 +93,13 @@ _FIELDS = {
 
 (
     EMIN, DROP, UP, DOWN, LAST, OVER, NAN, HALF, KEEP, ONE_IF_DROP, OVER_FLIP, CLAMP, MAGIC, SIGN_SHIFT,
-    SIGN_CODE, LINE_MASK, FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, SIGN_KEEP, NAN_CODE, STEP, TIE,
+    SIGN_CODE, LINE_MASK, SIGN_KEEP, BELOW, LARGEST_MORE, SPREAD, SPREAD_HALF, ZERO_VALUE,
+    FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, NAN_CODE, STEP, TIE,
     DOMAIN, FLIP, LARGEST, OVER_UP, INF_FLIP, NAN_FLIP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
-    IF_ODD, PLUS, PLUS_ODD, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES, ZERO_SIGN,
-    MAX_LINE_NEGATIVE, MIN_LINE, ODD_FLIP, GAP, FLUSH_LINE, ZERO_LINE,
-    QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, BELOW, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
+    IF_ODD, PLUS, PLUS_ODD, ZERO_SIGN, NEGATIVE_KEEP, NEGATIVE_SET, SHARE, SHARE_FLIP,
+    ODD_FLIP, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES,
+    MAX_LINE_NEGATIVE, MIN_LINE, GAP, FLUSH_LINE, ZERO_LINE,
+    QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
     DEPTH, WORD_TIMES, WORD_PLUS, WORD_NEAREST,
 ) = range(len(_FIELDS))  # fmt: skip
 
@@ -98,10 +109,10 @@ SIZE = len(_FIELDS)
 #: how much of the row each kernel reads
 PREFIX = {
     "round": OVER_FLIP + 1,
-    "encode": LINE_MASK + 1,
+    "encode": ZERO_VALUE + 1,
     "decode": NAN_CODE + 1,
-    "modes": PLUS_ODD + 1,
-    "draw": ZERO_SIGN + 1,
+    "modes": ODD_FLIP + 1,
+    "draw": WORD_ONES + 1,
     "general": CODE_MASK + 1,
     "random": WORD_NEAREST + 1,
 }

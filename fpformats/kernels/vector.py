@@ -67,6 +67,23 @@ def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
     return kernel
 
 
+def _blocks(x: Any, out: Any, scale: Any, kind: int, k: int) -> int:
+    """`compiled`'s kernel of that name."""
+    if kind < 2:
+        magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(-1, k)
+        largest = int(magnitudes.max(initial=0))
+        if kind == 1:
+            magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
+        np.max(magnitudes, axis=1, out=out, initial=0)
+        return largest
+    operate = np.multiply if kind == 2 else np.divide
+    with np.errstate(all="ignore"):
+        operate(
+            x.view(np.float32).reshape(-1, k), scale.view(np.float32)[:, None], out=out.view(np.float32).reshape(-1, k)
+        )
+    return 0
+
+
 def kernels() -> SimpleNamespace:
     """Every kernel, by name."""
     out: dict[str, Callable[..., int]] = {}
@@ -82,4 +99,5 @@ def kernels() -> SimpleNamespace:
             out["random32"] = _random(programs["draw"], width)
         else:
             out["random64"] = _random(programs["random"], width)
+    out["blocks32"] = _blocks
     return SimpleNamespace(**out)

@@ -155,7 +155,7 @@ def cast_claims(
         want = cast(grid, x, rules, source.emin)
         results = {}
         for codes in (True, False):
-            if how == "general" or (how is not None and codes):
+            if how == "general" or (how in ("narrow", "aligned") and codes):
                 row = build_row(fmt, rules, width, codes=codes, source=source, kernel="general")
                 results["general", codes] = machine.body("general", int(codes), width.bits, x, row)
         results["plan", False] = machine.run(plan.quantize_plan(source, fmt, rules, source).stages, x)

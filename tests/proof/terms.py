@@ -3,7 +3,7 @@
 Every choice that a machine has is left open, so that a proof holds for all of them:
 
 * the bits of a NaN that an operation returns are any NaN's: sign, payload and quiet bit are free;
-* `x + e * c` may be one fused operation or two. Where e is a power of two and the product is a normal number, it is
+* `x + e * c` may be one fused operation or two. Where e is a power of two and the product is a normal number or zero, it is
   exact and both agree (`test_lemmas` proves it), so one addition of the exact product is the meaning. Anywhere else the
   sum is *any* float, and a body is right only if its result does not depend on it.
 """
@@ -108,7 +108,7 @@ class Product:
 
 
 def exact_product(power: z3.BitVecRef, factor: z3.BitVecRef, terms: Terms) -> tuple[z3.BoolRef, z3.FPRef]:
-    """(whether power is 2^k and power * factor a normal number, that product by adding exponents)."""
+    """(whether power is 2^k and power * factor a normal number or zero, that product by adding exponents)."""
     m, e = terms.mantissa, terms.exponent
     bias, top = (1 << (e - 1)) - 1, (1 << e) - 1
 
@@ -116,14 +116,12 @@ def exact_product(power: z3.BitVecRef, factor: z3.BitVecRef, terms: Terms) -> tu
         return z3.ZeroExt(2, z3.Extract(m + e - 1, m, bits))
 
     total = field(power) + field(factor) - bias
-    exact = z3.And(
-        z3.Extract(m - 1, 0, power) == 0,
-        *(z3.And(field(b) != 0, field(b) != top) for b in (power, factor)),
-        total > 0,
-        total < top,
-    )
+    zero = z3.Extract(m + e - 1, 0, factor) == 0
+    normal = z3.And(field(factor) != 0, field(factor) != top, total > 0, total < top)
+    exact = z3.And(z3.Extract(m - 1, 0, power) == 0, field(power) != 0, field(power) != top, z3.Or(zero, normal))
     sign = z3.Extract(m + e, m + e, power ^ factor)
-    return exact, z3.fpFP(sign, z3.Extract(e - 1, 0, total), z3.Extract(m - 1, 0, factor))
+    exponent = z3.If(zero, z3.BitVecVal(0, e), z3.Extract(e - 1, 0, total))
+    return exact, z3.fpFP(sign, exponent, z3.Extract(m - 1, 0, factor))
 
 
 class Terms:

@@ -12,7 +12,7 @@ from .solve import counterexample
 pytestmark = pytest.mark.proof
 
 ELEMENTS = [name for name, fmt in FORMATS.items() if fmt.bits <= 19]
-P3109 = [name for name in formats() if name.startswith("binary") and get(name).bits <= 8]
+P3109 = [name for name in formats("element") if name.startswith("binary") and get(name).bits <= 8]
 
 
 def _code(fmt):

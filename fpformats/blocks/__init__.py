@@ -1,0 +1,1 @@
+"""Block scaling: recipes run over arrays."""

@@ -1,0 +1,250 @@
+"""encode_blocks and the block formats' quantize: arguments, containers, the second level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Adapted, adapt
+from ..block_format import BlockFormat
+from ..elements import decode32, encode32
+from ..execute import check_out
+from ..format import Format
+from ..randomness import random_words
+from ..registry import get_element
+from ..rounding import ROUNDINGS, Rules
+from ..rounding import rounding as rounding_row
+from ..scalars import exact_integers
+from .array import BlockArray, block_format
+from .expressions import evaluate
+from .run import Scaling, amax_of, run_encode, run_quantize
+from .tiles import Tiling, tiling
+
+__all__ = ["encode_blocks", "quantize_blocks", "tensor_amax"]
+
+Array = NDArray[Any]
+_FP32 = get_element("fp32")
+
+
+def _binary32(adapted: Adapted) -> tuple[Array, Format]:
+    """The numbers as binary32 bits, and the type that the recipe sees."""
+    if adapted.format is None:
+        bits = exact_integers(adapted.data, _FP32)
+        assert bits is not None
+        with np.errstate(all="ignore"):
+            return bits.view(np.float64).astype(np.float32).view(np.uint32), _FP32
+    source = get_element(adapted.format)
+    if source is _FP32:
+        return adapted.data, source
+    if source.name == "fp64":
+        with np.errstate(all="ignore"):
+            return adapted.data.view(np.float64).astype(np.float32).view(np.uint32), _FP32
+    return decode32(adapted.data, source).view(np.uint32), source
+
+
+def tensor_amax(x: Any, fmt: str | BlockFormat = "nvfp4") -> np.float32:
+    """The largest magnitude of an array as a recipe takes it; of chunks, the maximum of theirs.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; converted to float32 first.
+    fmt : str or BlockFormat
+        Says whether a NaN counts.
+
+    Returns
+    -------
+    numpy.float32
+        To be given as ``tensor_amax=``. Chunks combine by `numpy.maximum` (by `numpy.fmax` where NaN does not count).
+
+    Examples
+    --------
+    >>> import fpformats as fp, numpy as np
+    >>> x = np.linspace(-3, 5, 64, dtype=np.float32).reshape(2, 32)
+    >>> whole = fp.encode_blocks(x, "nvfp4")
+    >>> amax = max(fp.tensor_amax(row) for row in x)
+    >>> parts = [fp.encode_blocks(row, "nvfp4", tensor_amax=amax) for row in x]
+    >>> [part.codes.tolist() for part in parts] == whole.codes.tolist()
+    True
+    """
+    bits, _ = _binary32(adapt(x))
+    return amax_of(np.ascontiguousarray(bits), block_format(fmt).amax_nan)
+
+
+class _Prepared:
+    """An array and a recipe, ready to run."""
+
+    def __init__(
+        self, adapted: Adapted, fmt: BlockFormat, axis: int, rounding: str, rng: Any,
+        amax: Any, scale: Any, eps: float,
+    ) -> None:  # fmt: skip
+        bits, source = _binary32(adapted)
+        self.tiling: Tiling = tiling(fmt, bits.shape, axis)
+        self.blocks = self.tiling.cut(bits)
+        self.fmt = fmt
+        self.second: Any = None
+        level: dict[str, Any] = {}
+        if fmt.z:
+            G = self._amax(bits, amax)
+            with np.errstate(all="ignore"):
+                z = evaluate(fmt.z, {**Scaling(fmt, source).environment, "G": G})
+            z = np.asarray(z, np.float32)
+            self.second = G if fmt.second == "G" else z
+            level = {
+                "G": self.tiling.per_block(G) if np.ndim(G) else G,
+                "z": self.tiling.per_block(z) if z.ndim else np.float32(z),
+            }
+        elif amax is not None and self.tiling.count > 1:
+            raise ValueError(f"tensor_amax={amax!r}: {fmt.name} has no second level")
+        if not np.isfinite(eps) or eps < 0:
+            raise ValueError(f"eps={eps!r}: a finite number >= 0 was expected")
+        if eps and "eps" not in fmt.v:
+            raise ValueError(f"eps={eps!r}: {fmt.name} has none")
+        self.amax = None if fmt.z or amax is None else self._given_amax(amax)
+        words, seed = self._random(fmt, rounding, rng)
+        self.scaling = Scaling(
+            fmt, source, eps=eps, given=self._given_scale(scale), rounding=rounding, words=words, seed=seed,
+            amax=self.amax, **level,
+        )  # fmt: skip
+        self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
+
+    def _given_amax(self, amax: Any) -> np.float32:
+        value = np.asarray(amax)
+        if value.size != 1 or value.dtype.kind not in "fiu":
+            raise ValueError(f"tensor_amax={amax!r}: one number was expected")
+        number = np.float32(value.reshape(()))
+        if number < 0:
+            raise ValueError(f"tensor_amax={amax!r}: a magnitude was expected")
+        return number
+
+    def _amax(self, bits: Array, amax: Any) -> Any:
+        fmt = self.fmt
+        if fmt.second_of == "tensor":
+            return amax_of(np.ascontiguousarray(bits), fmt.amax_nan) if amax is None else self._given_amax(amax)
+        rows = self.tiling.many
+        if amax is not None:
+            value = np.asarray(amax, np.float32)
+            if value.size != rows:
+                raise ValueError(f"tensor_amax has {value.size} numbers; one for each of {rows} rows was expected")
+            return value.reshape(-1)
+        blocks = self.blocks.reshape(rows, -1)
+        return np.array([amax_of(row, fmt.amax_nan) for row in blocks], np.float32)
+
+    def _given_scale(self, scale: Any) -> Any:
+        if scale is None:
+            return None
+        if self.fmt.scale != "fp32":
+            raise ValueError(
+                f"scale={scale!r}: {self.fmt.name} finds its own scales; only recipes with float32 scales take one"
+            )
+        value = np.asarray(scale, np.float32)
+        if value.size not in (1, self.tiling.count):
+            raise ValueError(f"scale has {value.size} numbers; 1 or {self.tiling.count} were expected")
+        if not (np.isfinite(value) & (value > 0)).all():
+            raise ValueError("scale: finite positive numbers were expected")
+        return value.reshape(()) if value.size == 1 else value.reshape(-1)
+
+    def _random(self, fmt: BlockFormat, rounding: str, rng: Any) -> tuple[Any, int]:
+        if rounding:
+            rounding_row(rounding)
+        if not ROUNDINGS[rounding or fmt.rounding].random_bits:
+            if rng is not None:
+                raise ValueError(f"rng is for the stochastic modes, not for rounding={rounding or fmt.rounding!r}")
+            return None, -1
+        words, seed = random_words(Rules(rounding), rng, self.tiling.shape)
+        if words is not None:
+            words = self.tiling.cut(words.reshape(self.tiling.shape)).reshape(-1)
+        elif not self.tiling.in_place:
+            raise ValueError(
+                "rng: where blocks do not lie in one row of memory, explicit random bits (an array) were expected"
+            )
+        return words, seed
+
+
+def encode_blocks(
+    x: Any, fmt: str | BlockFormat, /, *, axis: int = -1, rounding: str | None = None, rng: Any = None,
+    tensor_amax: Any = None, scale: Any = None, eps: float = 0.0,
+) -> BlockArray:  # fmt: skip
+    """Codes and scales of an array in a block format.
+
+    Parameters
+    ----------
+    x : array_like
+        Floats, integers or bools of any library, any shape. A recipe sees float32, bfloat16 or float16; float64 and
+        integers are rounded to float32 first.
+    fmt : str or BlockFormat
+        A recipe's name, such as ``mxfp8``, ``nvfp4_torchao`` or ``fp8_e4m3_128x128_deepgemm``: ``fp.formats("block")``
+        lists them.
+    axis : int
+        The axis along which blocks run; rows of a two-dimensional block run along the one before it.
+    rounding : str, optional
+        Of the elements, in place of the recipe's own; ``stochastic`` with `rng`.
+    rng : int or array of integers, optional
+        As for `quantize`.
+    tensor_amax : float, optional
+        The second level's amax (one a row for row-scaled recipes), in place of the array's own: for tensors in parts.
+    scale : float or array_like, optional
+        For recipes with float32 scales: the scale that `format.y` calls s, in place of the amax's (delayed scaling).
+    eps : float
+        The smallest amax, for recipes that have one.
+
+    Returns
+    -------
+    BlockArray
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `quantize`; an axis that `x` does not have; a second level or scale that the recipe does not take.
+
+    Notes
+    -----
+    A last block that is shorter is a block of its own. NaN, infinities and zeros act as the recipe's row says.
+
+    Examples
+    --------
+    >>> import fpformats as fp, numpy as np
+    >>> x = np.float32([[6, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5] * 4])
+    >>> fp.encode_blocks(x, "mxfp4").codes[0, :8].tolist()
+    [7, 0, 2, 2, 4, 4, 6, 6]
+    >>> fp.encode_blocks(x, "mxfp4_modelopt").codes[0, :8].tolist()
+    [7, 0, 1, 2, 3, 4, 5, 6]
+    """
+    fmt = block_format(fmt)
+    ready = _Prepared(adapt(x), fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
+    codes = np.empty(ready.blocks.shape, np.uint8)
+    run_encode(ready.scaling, ready.blocks, codes, ready.stored)
+    return BlockArray(
+        ready.tiling.join(codes), ready.tiling.join_scales(ready.stored), fmt,
+        None if ready.second is None else ready.second, ready.tiling.axis,
+    )  # fmt: skip
+
+
+def quantize_blocks(
+    x: Any, fmt: BlockFormat, *, axis: int = -1, rounding: str | None = None, rng: Any = None, out: Any = None,
+    tensor_amax: Any = None, scale: Any = None, eps: float = 0.0,
+) -> Any:  # fmt: skip
+    """What `encode_blocks` decodes to, in the caller's container and type."""
+    adapted = adapt(x)
+    ready = _Prepared(adapted, fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
+    own = adapted.format or "fp32"
+    straight = own == "fp32" and isinstance(out, np.ndarray) and out.flags.c_contiguous and ready.tiling.in_place
+    if out is not None:
+        dtype = adapted.wrap(np.empty(0, adapted.data.dtype if adapted.format else np.uint32), own).dtype
+        check_out(out, adapted.data.shape, dtype, x if isinstance(x, np.ndarray) else adapted.data)
+        straight = straight and out.dtype.isnative
+    made = out.view(np.uint32).reshape(ready.blocks.shape) if straight else np.empty(ready.blocks.shape, np.uint32)
+    run_quantize(ready.scaling, ready.blocks, made, ready.stored)
+    if straight:
+        return out
+    values = ready.tiling.join(made)
+    if own == "fp64":
+        values = values.view(np.float32).astype(np.float64).view(np.uint64)
+    elif own != "fp32":
+        values = encode32(values.view(np.float32), own, Rules(nan="max"))
+    if out is None:
+        return adapted.wrap(values, own)
+    out[...] = adapted.wrap(values, own)
+    return out
