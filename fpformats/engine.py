@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "WORTH_THREADS", "blocks_kernel", "compiled", "run_stages", "spread", "warmup"]
+__all__ = ["CHUNK", "WORTH_THREADS", "Cast", "blocks_kernel", "compiled", "run_stages", "spread", "warmup"]
 
 #: elements a chunk: buffers of a few stages stay in the second-level cache
 CHUNK = 1 << 15
@@ -169,6 +169,26 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
 def blocks_kernel(elements: int) -> Callable[..., int]:
     """`compiled`'s kernel for numbers that share a scale, or NumPy's."""
     return _kernels(elements).blocks32
+
+
+class Cast:
+    """Stages over small flat arrays, called many times: the one kernel that most have is called directly."""
+
+    def __init__(self, stages: Sequence[Any]) -> None:
+        self.stages = stages
+        self._direct: Callable[..., Any] | None = None
+        if _compiled is not None and len(stages) == 1 and isinstance(stages[0].what, str):
+            if not stages[0].what.startswith("random"):
+                self._direct = getattr(_compiled, stages[0].what)
+
+    def __call__(
+        self, x: NDArray[Any], out: NDArray[Any], words: NDArray[Any] | None = None, seed: int = -1, offset: int = 0
+    ) -> None:
+        """x and out are contiguous and writeable."""
+        if self._direct is not None:
+            self._direct(x, out, self.stages[0].row, self.stages[0].kind)
+        else:
+            run_stages(self.stages, x, out, words=words, seed=seed, offset=offset)
 
 
 def spread(run: Callable[[int, int], None], count: int, elements: int) -> None:

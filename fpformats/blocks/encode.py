@@ -216,10 +216,9 @@ def encode_blocks(
     ready = _Prepared(adapt(x), fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
     codes = np.empty(ready.blocks.shape, np.uint8)
     run_encode(ready.scaling, ready.blocks, codes, ready.stored)
-    return BlockArray(
-        ready.tiling.join(codes), ready.tiling.join_scales(ready.stored), fmt,
-        None if ready.second is None else ready.second, ready.tiling.axis,
-    )  # fmt: skip
+    return BlockArray._trusted(
+        ready.tiling.join(codes), ready.tiling.join_scales(ready.stored), fmt, ready.second, ready.tiling
+    )
 
 
 def quantize_blocks(

@@ -33,7 +33,7 @@ def run_select(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
             for first in range(lo * step, min(hi * step, blocks), step):
                 count = min(step, blocks - first)
                 bits = np.array(x[first : first + count]).reshape(-1)
-                kernel(bits, room[:count], none, int(scaling.fmt.amax_nan == "ignore"), k)
+                kernel(bits, room[:count], none, 0, k)
                 a = room[:count].view(np.float32)
                 four = _candidate(scaling, f"({scaling.fmt.v}) * 1.5", bits, a, first, k)
                 six = _candidate(scaling, scaling.fmt.v, bits, a, first, k)
@@ -48,8 +48,7 @@ def _candidate(scaling: Scaling, v: str, bits: Array, a: Array, first: int, k: i
     """(error, stored scale, codes) of blocks."""
     assert scaling.fmt.select is not None
     mode, _ = scaling.fmt.select
-    stored, s = scaling.scales(a, first, v)
-    f = scaling.factor(scaling.way.expression, first, a.size, s=s, a=a)
+    stored, _, f = scaling.scales(a, 0x7FFFFFFF, first, v)
     y, made = np.empty_like(bits), np.empty(bits.size, np.uint8)
     scaling.scaled(engine.blocks_kernel(bits.size), bits, y, f, k)
     scaling.to_codes(y, made, first * k, True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .. import engine
 from ..block_format import BlockFormat
 from ..elements import decode32, quantize32
 from ..format import Format
-from ..plan import Plan, encode_plan, quantize_plan
+from ..plan import decode_plan, encode_plan, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
 from .expressions import Factor, evaluate, factor
@@ -36,13 +36,15 @@ _NONE = np.zeros(1, np.uint32)
 
 def amax_of(bits: Array, nan: str) -> np.float32:
     """The largest magnitude of binary32 bits; a NaN counts (``propagate``) or not (``ignore``)."""
-    flat, kind = bits.reshape(-1), int(nan == "ignore")
+    flat = bits.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
     found = np.zeros(1, np.uint32)
     most = np.uint32(0)
     for start in range(0, flat.size, CHUNK):
         part = flat[start : start + CHUNK]
-        kernel(part if part.flags.writeable else part.copy(), found, _NONE, kind, part.size)
+        part = part if part.flags.writeable else part.copy()
+        if kernel(part, found, _NONE, 0, part.size) > 0x7F800000 and nan == "ignore":
+            kernel(part, found, _NONE, 1, part.size)
         most = max(most, found[0])
     return np.uint32(most).view(np.float32)
 
@@ -110,6 +112,11 @@ class Scaling:
         return way
 
     @cached_property
+    def out_divides(self) -> bool:
+        linear = factor(self.fmt.q)
+        return linear is not None and linear.divide
+
+    @cached_property
     def nan_code(self) -> int:
         """The element code of a NaN."""
         return self.element.max_code if self.fmt.nan_code is None else self.fmt.nan_code
@@ -122,58 +129,93 @@ class Scaling:
         return {**self.environment, "z": self.level(self.z, first, last), "G": self.level(self.G, first, last), **more}
 
     # --- scales ---------------------------------------------------------------------------------
-    def scales(self, a: Array, first: int, v: str = "") -> tuple[Array, Array]:
-        """(stored, s) of blocks from `first` on, of amaxes a."""
+    @cached_property
+    def used(self) -> Array:
+        """Every code's scale as `y` uses it."""
+        s = SCALES[self.fmt.scale]().copy()
+        for code, value in self.fmt.scale_at:
+            s[code] = value
+        return s
+
+    @cached_property
+    def factors(self) -> Array | None:
+        """Every code's factor; None where more than the code decides it."""
+        return None if self.fmt.scale == "fp32" else self._table(self.way.expression, s=self.used)
+
+    @cached_property
+    def values(self) -> Array | None:
+        """Every code's factor on the way out; None where more than the code decides it."""
+        linear, s = factor(self.fmt.q), SCALES.get(self.fmt.scale)
+        return None if linear is None or s is None else self._table(linear.expression, s=s(), t=s())
+
+    def _table(self, text: str, **scales: Array) -> Array | None:
+        if self.fmt.scale == "fp32" or np.ndim(self.z) or np.ndim(self.G):
+            return None
+        with np.errstate(all="ignore"):
+            made = evaluate(text, {**self.environment, "z": np.float32(self.z), "G": np.float32(self.G), **scales})
+        return np.array(np.broadcast_to(np.asarray(made, np.float32), (256,)))
+
+    def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array, Array]:
+        """(stored, s, factors) of blocks from `first` on, of amaxes a with the largest one's bits `most`."""
         fmt = self.fmt
         environment = self.block_environment(first, first + a.size, a=a)
         coded = fmt.scale != "fp32"
         if self.given is None:
-            made = scale_codes(fmt.rule, np.broadcast_to(evaluate(v or fmt.v, environment), a.shape), coded)
+            made = scale_codes(fmt.rule, _of_size(evaluate(v or fmt.v, environment), a.size), coded)
         else:
-            made = np.broadcast_to(np.asarray(self.given, np.uint8 if coded else np.float32), a.shape)
+            made = np.array(np.broadcast_to(self.given, a.shape))
         for old, new in fmt.code_at:
             made = np.where(made == old, np.uint8(new), made)
-        s = self.decoded(made)
-        for condition, code, value in fmt.special if self.given is None else ():
-            where = _holds(condition, np.maximum(a, np.float32(self.eps)), made, fmt)
-            if where.any():
-                s = np.where(where, np.float32(value), s)
-                made = made if code is None else np.where(where, np.uint8(code), made)
+        special = [(_holds(row[0], a, made, self), *row[1:]) for row in fmt.special if self._possible(row[0], a, most)]
+        special = [row for row in special if row[0].any()]
+        s = self.used.take(made) if coded else made
+        for where, code, value in special:
+            s = np.where(where, np.float32(value), s)
+            made = made if code is None else np.where(where, np.uint8(code), made)
+        if not special and self.factors is not None:
+            return made, s, self.factors.take(made)
         stored = made if coded else s
         if fmt.stored:
             stored = np.asarray(evaluate(fmt.stored, {**environment, "s": s}), np.float32)
-        return stored, s
+        return stored, s, _of_size(evaluate(self.way.expression, {**environment, "s": s}), a.size)
 
-    def decoded(self, made: Array) -> Array:
-        """Codes as the scales that `y` uses."""
-        s = decode_scales(self.fmt, made)
-        for code, value in self.fmt.scale_at:
-            s = np.where(made == code, np.float32(value), s)
-        return s
+    def _possible(self, condition: str, a: Array, most: int) -> bool:
+        """Whether it can hold for one of them."""
+        if self.given is not None:
+            return False
+        return condition == "zero" or most >= (0x7F000000 if condition == "carry" else 0x7F800000)
 
-    def factor(self, text: str, first: int, count: int, **values: Any) -> Array:
-        """The number of each block by which, or over which, its elements go."""
-        made = evaluate(text, self.block_environment(first, first + count, **values))
-        return np.array(np.broadcast_to(np.asarray(made, np.float32), (count,)))
+    def value_factors(self, stored: Array, first: int) -> Array | None:
+        """By what elements of blocks go on their way out; None where `BlockFormat.q` is not linear."""
+        if self.values is not None:
+            return self.values.take(stored)
+        linear, t = factor(self.fmt.q), decode_scales(self.fmt, stored)
+        if linear is None:
+            return None
+        environment = self.block_environment(first, first + stored.size, s=t, t=t)
+        return _of_size(evaluate(linear.expression, environment), stored.size)
 
     # --- elements -------------------------------------------------------------------------------
     @cached_property
-    def _plans(self) -> tuple[Plan, Plan, Plan | None]:
-        seeded = self.seed >= 0
-        again = None
-        if self.way.again and self.source.name in ("bf16", "fp16"):
-            again = quantize_plan(_FP32, self.source, Rules(nan="max"), _FP32)
-        return (
-            encode_plan(_FP32, self.element, self.rules, seeded),
-            quantize_plan(_FP32, self.element, self.rules, _FP32, seeded),
-            again,
-        )
+    def _again(self) -> engine.Cast | None:
+        """The second rounding of y, to the input's type."""
+        if not self.way.again or self.source.name not in ("bf16", "fp16"):
+            return None
+        return engine.Cast(quantize_plan(_FP32, self.source, Rules(nan="max"), _FP32).stages)
+
+    @cached_property
+    def _encode(self) -> engine.Cast:
+        return engine.Cast(encode_plan(_FP32, self.element, self.rules, self.seed >= 0).stages)
+
+    @cached_property
+    def _quantize(self) -> engine.Cast:
+        return engine.Cast(quantize_plan(_FP32, self.element, self.rules, _FP32, self.seed >= 0).stages)
 
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
         kernel(bits, buffer, f.view(np.uint32), 3 if self.way.divide else 2, k)
-        if (again := self._plans[2]) is not None:
-            engine.run_stages(again.stages, buffer, buffer)
+        if self._again is not None:
+            self._again(buffer, buffer)
         values = buffer.view(np.float32)
         if self.fmt.zero == "drop_exact":
             np.add(values, np.float32(0), out=values)
@@ -182,14 +224,23 @@ class Scaling:
         if self.fmt.symmetric:
             np.maximum(values, np.float32(-float(self.element.max)), out=values)
 
+    def _words(self, index: int, size: int) -> Array | None:
+        return None if self.words is None else self.words[index : index + size]
+
     def to_codes(self, buffer: Array, out: Array, index: int, odd: bool) -> None:
         """Elements' codes; `odd` says that a NaN may be among the numbers."""
-        words = None if self.words is None else self.words[index : index + buffer.size]
-        engine.run_stages(self._plans[0].stages, buffer, out, words=words, seed=self.seed, offset=index)
+        self._encode(buffer, out, self._words(index, buffer.size), self.seed, index)
         if odd:
             out[np.isnan(buffer.view(np.float32))] = self.nan_code
         if self.fmt.zero == "drop":
             out[out == self.element.sign_bit] = 0
+
+    def to_values(self, buffer: Array, out: Array, index: int) -> None:
+        """Elements' values, where there is no NaN."""
+        self._quantize(buffer, out, self._words(index, buffer.size), self.seed, index)
+        if self.fmt.zero == "drop":
+            values = out.view(np.float32)
+            np.add(values, np.float32(0), out=values)
 
     def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
         """`BlockFormat.argmin`, where it is not the rounding."""
@@ -199,18 +250,16 @@ class Scaling:
             table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)
             out[far] = np.argmin(np.abs(table * d[:, None] - x[:, None]), axis=1)
 
-    def to_values(self, buffer: Array, out: Array, index: int) -> None:
-        """Elements' values, where there is no NaN."""
-        words = None if self.words is None else self.words[index : index + buffer.size]
-        engine.run_stages(self._plans[1].stages, buffer, out, words=words, seed=self.seed, offset=index)
-        if self.fmt.zero == "drop":
-            values = out.view(np.float32)
-            np.add(values, np.float32(0), out=values)
+
+def _of_size(value: Any, count: int) -> Array:
+    """A number for each block."""
+    value = np.asarray(value, np.float32)
+    return value if value.shape == (count,) else np.full(count, value, np.float32)
 
 
-def _holds(condition: str, a: Array, made: Array, fmt: BlockFormat) -> Array:
+def _holds(condition: str, a: Array, made: Array, scaling: Scaling) -> Array:
     if condition == "zero":
-        return a == 0
+        return np.maximum(a, np.float32(scaling.eps)) == 0
     if condition == "inf":
         return np.isinf(a)
     if condition == "nan":
@@ -218,18 +267,29 @@ def _holds(condition: str, a: Array, made: Array, fmt: BlockFormat) -> Array:
     if condition == "nonfinite":
         return ~np.isfinite(a)
     if condition == "carry":  # the exponent's field is that of an infinity
-        return made == 255 - int(fmt.rule.split()[-1])
-    raise ValueError(f"{fmt.name}: unknown condition {condition!r}")
+        return made == 255 - int(scaling.fmt.rule.split()[-1])
+    raise ValueError(f"{scaling.fmt.name}: unknown condition {condition!r}")
+
+
+@lru_cache(maxsize=1)
+def _e8m0() -> Array:
+    bits = np.arange(256, dtype=np.uint32) << np.uint32(23)
+    bits[0], bits[255] = 0x400000, 0x7FC00000
+    return bits.view(np.float32)
+
+
+@lru_cache(maxsize=1)
+def _e4m3() -> Array:
+    return decode32(np.arange(256, dtype=np.uint8), "e4m3")
+
+
+#: scale format -> every code's value
+SCALES: dict[str, Callable[[], Array]] = {"e8m0": _e8m0, "e4m3": _e4m3}
 
 
 def decode_scales(fmt: BlockFormat, codes: Array) -> Array:
     """Stored scales as binary32 numbers."""
-    if fmt.scale == "fp32":
-        return np.asarray(codes, np.float32)
-    if fmt.scale == "e8m0":
-        bits = np.where(codes == 0, np.uint32(0x400000), codes.astype(np.uint32) << np.uint32(23))
-        return np.where(codes == 255, np.uint32(0x7FC00000), bits).view(np.float32)
-    return decode32(np.ascontiguousarray(codes), fmt.scale)
+    return np.asarray(codes, np.float32) if fmt.scale == "fp32" else SCALES[fmt.scale]().take(codes)
 
 
 # --- loops ----------------------------------------------------------------------------------------
@@ -246,41 +306,42 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None])
     blocks, k = x.shape
     flat = x.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    kind = int(scaling.fmt.amax_nan == "ignore")
+    ignore = scaling.fmt.amax_nan == "ignore"
+    parts = _parts(blocks, k)
     amaxes = None
-    if k > CHUNK:
+    if scaling.amax is not None:
+        amaxes = np.full(blocks, scaling.amax, np.float32)
+    elif k > CHUNK:
         amaxes = np.array([amax_of(row, scaling.fmt.amax_nan) for row in x], np.float32)
 
     def run(lo: int, hi: int) -> None:
-        size = min(CHUNK, k) * (max(4 * (CHUNK // (4 * k)), 1) if k <= CHUNK else 1)
-        buffer = np.empty(size, np.uint32)
+        size = max(count * length for _, count, _, length in parts)
+        y, room = np.empty(size, np.uint32), np.empty(max(count for _, count, _, _ in parts), np.uint32)
         entry = None if x.flags.writeable else np.empty(size, np.uint32)
-        room = np.empty(max(size // k, 1), np.uint32)
         with np.errstate(all="ignore"):
             for first, count, inside, length in parts[lo:hi]:
-                at = slice(first * k + inside, first * k + inside + count * length)
+                start = first * k + inside
+                at = slice(start, start + count * length)
                 bits = flat[at]
                 if entry is not None:
                     np.copyto(entry[: bits.size], bits)
                     bits = entry[: bits.size]
                 if amaxes is None:
-                    most = kernel(bits, room[:count], _NONE, kind, k)
-                    a, odd = room[:count].view(np.float32), most > 0x7F800000
+                    most = int(kernel(bits, room[:count], _NONE, 0, k))
+                    if ignore and most > 0x7F800000:
+                        kernel(bits, room[:count], _NONE, 1, k)
+                    a, odd = room[:count].view(np.float32), most >= 0x7F800000
                 else:
-                    a, odd = amaxes[first : first + 1], True
-                if scaling.amax is not None:
-                    a = np.full(count, scaling.amax, np.float32)
-                codes, s = scaling.scales(a, first)
-                f = scaling.factor(scaling.way.expression, first, count, s=s, a=a)
-                odd = odd or not bool((np.isfinite(f) & (f != 0)).all())
+                    a, most, odd = amaxes[first : first + count], 0x7FFFFFFF, True
+                codes, s, f = scaling.scales(a, most, first)
                 stored[first : first + count] = codes
-                y = buffer[: bits.size]
-                scaling.scaled(kernel, bits, y, f, length)
-                odd = odd or scaling.fmt.argmin
-                finish(y, bits, first, count, at, codes, s, odd, length)
+                # a NaN comes from one, from an infinity, or from a factor of zero or infinity
+                odd = odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf)
+                scaling.scaled(kernel, bits, y[: bits.size], f, length)
+                finish(y[: bits.size], bits, first, count, at, codes, s, odd, length)
 
-    parts = _parts(blocks, k)
-    engine.spread(run, len(parts), flat.size)
+    if parts:
+        engine.spread(run, len(parts), flat.size)
 
 
 def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
@@ -316,14 +377,15 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array, odd: bool, length: int
     ) -> None:
         if odd:
-            made = np.empty(y.size, scaling._plans[0].result)
+            made = np.empty(y.size, np.uint8)
             scaling.to_codes(y, made, at.start, True)
             if scaling.fmt.argmin:
                 scaling.to_nearest(bits, s, y, made)
-            np.copyto(y, decode32(made, scaling.element).view(np.uint32))
+            q = decode32(made, scaling.element).view(np.uint32)
         else:
-            scaling.to_values(y, y, at.start)
-        _give_value(scaling, kernel, y, target[at], stored, first, count, length)
+            q = np.empty_like(y)
+            scaling.to_values(y, q, at.start)
+        _give_value(scaling, kernel, q, target[at], stored, first, count, length)
 
     _run(scaling, x, stored, finish)
 
@@ -334,15 +396,24 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> Non
     flat, target = codes.reshape(-1), out.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
     parts = _parts(blocks, k)
+    cast = engine.Cast(decode_plan(scaling.element, _FP32).stages)
 
     def run(lo: int, hi: int) -> None:
+        q = np.empty(max(count * length for _, count, _, length in parts), np.uint32)
+        entry = None if codes.flags.writeable else np.empty(q.size, np.uint8)
         with np.errstate(all="ignore"):
             for first, count, inside, length in parts[lo:hi]:
-                at = slice(first * k + inside, first * k + inside + count * length)
-                values = decode32(np.ascontiguousarray(flat[at]), scaling.element).view(np.uint32)
+                start = first * k + inside
+                at = slice(start, start + count * length)
+                part, values = flat[at], q[: count * length]
+                if entry is not None:
+                    np.copyto(entry[: part.size], part)
+                    part = entry[: part.size]
+                cast(part, values)
                 _give_value(scaling, kernel, values, target[at], stored[first : first + count], first, count, length)
 
-    engine.spread(run, len(parts), flat.size)
+    if parts:
+        engine.spread(run, len(parts), flat.size)
 
 
 def _give_value(
@@ -356,18 +427,15 @@ def _give_value(
     length: int,
 ) -> None:
     """q by what it decodes with."""
-    text = scaling.fmt.q
-    t = decode_scales(scaling.fmt, stored)
-    linear = factor(text)
-    if linear is None:
-        values = q.view(np.float32).reshape(count, length)
-        columns = {name: np.reshape(value, (-1, 1)) for name, value in (("s", t), ("t", t))}
-        level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}
-        made = evaluate(text, {**scaling.environment, **level, **columns, "q": values})
-        np.copyto(out.view(np.float32), np.asarray(made, np.float32).reshape(-1))
+    f = scaling.value_factors(stored, first)
+    if f is not None:
+        kernel(q, out, f.view(np.uint32), 3 if scaling.out_divides else 2, length)
         return
-    f = scaling.factor(linear.expression, first, count, s=t, t=t)
-    kernel(q, out, f.view(np.uint32), 3 if linear.divide else 2, length)
+    t = decode_scales(scaling.fmt, stored)[:, None]
+    level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}
+    q = q.view(np.float32).reshape(count, length)
+    made = evaluate(scaling.fmt.q, {**scaling.environment, **level, "q": q, "s": t, "t": t})
+    np.copyto(out.view(np.float32), np.asarray(made, np.float32).reshape(-1))
 
 
 def _column(value: Any) -> Any:

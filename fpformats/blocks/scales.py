@@ -32,32 +32,34 @@ def _field(bits: Array) -> Array:
     return (bits >> np.uint32(23)).astype(np.int32)
 
 
-def _ceil_field(v: Array) -> Array:
-    bits = _bits(v)
-    return _field(bits) + ((bits & MANTISSA) != 0)
+def _less(field: Array, emax: int) -> Array:
+    """Exponent fields as codes, emax less and not below 0."""
+    return (np.maximum(field, np.uint32(emax)) - np.uint32(emax)).astype(np.uint8)
 
 
 # --- E8M0: of an amax, less the element's largest exponent ------------------------------------------
 def floor(a: Array, emax: int) -> Array:
     """The exponent of a."""
-    return _field(_bits(a)) - emax
+    return _less(_bits(a) >> np.uint32(23), emax)
 
 
 def ceil(a: Array, emax: int) -> Array:
     """The next one, unless a is a power of two."""
-    return _ceil_field(a) - emax
+    return _less((_bits(a) + MANTISSA) >> np.uint32(23), emax)
 
 
 def half_up(a: Array, bits: int, emax: int) -> Array:
     """The exponent once a has been rounded to so many mantissa bits, ties up."""
-    return _field(_bits(a) + np.uint32(1 << (22 - bits))) - emax
+    return _less((_bits(a) + np.uint32(1 << (22 - bits))) >> np.uint32(23), emax)
 
 
 # --- E8M0: the smallest power of two that is not below v ----------------------------------------------
 def rp(v: Array) -> Array:
     """PTX cvt.rp.satfinite.ue8m0: 0 up to 2^-127, an infinity is 254."""
-    code = np.minimum(_ceil_field(v), 254)
-    return np.where(_bits(v) <= np.uint32(0x400000), 0, code)
+    bits = _bits(v)
+    code = np.minimum((bits + MANTISSA) >> np.uint32(23), np.uint32(254))
+    # of the subnormal numbers, those up to 2^-127 are 0
+    return code * (bits > np.uint32(0x400000))
 
 
 def up(v: Array) -> Array:
@@ -180,4 +182,6 @@ def scale_codes(rule: str, v: Array, codes: bool) -> Array:
     made = RULES[name](np.ascontiguousarray(v, np.float32), *map(int, integers))
     if not codes:
         return made
-    return made if made.dtype == np.uint8 else np.clip(made, 0, 255).astype(np.uint8)
+    if made.dtype.kind == "u":
+        return made.astype(np.uint8, copy=False)
+    return np.clip(made, 0, 255).astype(np.uint8)
