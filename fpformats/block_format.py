@@ -8,7 +8,7 @@ from functools import cached_property
 __all__ = ["BITS", "BlockFormat"]
 
 #: bits of the formats that elements and scales have
-BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8, "int4": 4, "e8m0": 8, "fp32": 32}
+BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8, "e8m0": 8, "fp32": 32}
 
 WORDS = """\
 Every operator is one float32 operation to nearest even; d(...) rounds to the input's type as well; f64(...)

@@ -116,7 +116,65 @@ def rounding_page() -> str:
     )  # fmt: skip
 
 
-PAGES = {"formats.md": formats_page, "who-does-what.md": profiles_page, "rounding.md": rounding_page}
+def recipe_rows(names: list[str]) -> str:
+    """One table of block formats."""
+    rows = []
+    for name in names:
+        fmt = fp.get(name)
+        ends = [f"{c}: {'' if code is None else f'code {code}, '}s = {value:g}" for c, code, value in fmt.special]
+        ends += [f"code {old} becomes {new}" for old, new in fmt.code_at]
+        ends += [f"code {code}: s = {value:g}" for code, value in fmt.scale_at]
+        nan = "undefined" if fmt.nan_code is None else f"{fmt.nan_code:#x}"
+        rows.append([
+            f"`{name}`", f"{fmt.element}, {fmt.block_text}, {fmt.scale}", f"`{fmt.z}`" if fmt.z else "",
+            f"`{fmt.v}`", f"{fmt.rule}" + (f", then `{fmt.stored}` is stored" if fmt.stored else ""), f"`{fmt.y}`",
+            ", ".join(filter(None, [
+                fmt.rounding if fmt.rounding != "nearest_even" else "", fmt.overflow if fmt.overflow != "saturate" else "",
+                f"zeros: {fmt.zero}" if fmt.zero != "keep" else "", f"NaN {nan}",
+                f"4over6 by {fmt.select[0]}" if fmt.select else "",
+            ])), f"`{fmt.q}`", "; ".join(ends), fmt.clause,
+        ])  # fmt: skip
+    head = ["name", "element, block, scale", "z", "v", "rule", "y", "element's rounding", "value", "special", "source"]
+    return table(head, rows)
+
+
+def recipes_page() -> str:
+    """Every block format's roundings."""
+    from fpformats.recipes import BLOCK_ALIASES
+
+    names = list(fp.formats("block"))
+    kinds = {
+        "NVFP4: E2M1 elements, E4M3 scales": [n for n in names if n.startswith("nvfp4")],
+        "MX: E8M0 scales": [n for n in names if n.startswith("mx")],
+        "FP8 with float32 scales": [n for n in names if n.startswith("fp8")],
+    }
+    aliases = ", ".join(f"`{a}` is `{n}`" for a, n in BLOCK_ALIASES.items())
+    parts = [
+        NOTE + f"# Block recipes\n\nThe {len(names)} rows of `fpformats/recipes.py`. {aliases}.\n\n"
+        "Every operator is one float32 operation rounded to nearest even; `d(...)` rounds once more to the input's own type,\n"
+        "`f64(...)` computes in float64 and rounds once; `a or b` is b where a is 0. `a` is the block's amax, `G` the tensor's\n"
+        "(or row's), `z` the second level, `v` what the scale is made of, `s` the scale as `y` uses it, `t` as it is stored,\n"
+        "`x` a number, `q` an element's value. `MAX` is float32's largest number; `DMAX` and `DEPS` are the input type's.\n"
+        "Rules are functions of `fpformats/blocks/scales.py`. \"Special\" says what an amax that is zero, inf or NaN becomes;\n"
+        "\"carry\" is one whose rounded exponent is an infinity's. `fp.get(name).explain()` prints one row in words.\n\n"
+        "How each is held to its source: `tests/oracles/block_peers` (the packages themselves, and what they answered),\n"
+        "`tests/oracles/block_model` (exact scalar models). What a package leaves undefined (element codes of NaN blocks in FP4\n"
+        "and FP6) is the largest code here.\n\n"
+        "Not here, because it cannot be verified bit for bit: kernels with approximate reciprocals (FlashInfer, TensorRT-LLM and\n"
+        "vLLM by default, DeepSeek-V3's Triton kernel), stochastic rounding without the random stream, the order of the sums in\n"
+        "a random Hadamard transform. Not here yet: microxcaling (its roundings go through float32 logarithms and sums), MLX,\n"
+        "qwix, DeepSeek-V3's scales, per-channel integers, delayed scaling's history (its scale can be given: `scale=`).\n"
+    ]  # fmt: skip
+    parts += [f"\n## {title}\n\n{recipe_rows(chosen)}" for title, chosen in kinds.items()]
+    return "".join(parts)
+
+
+PAGES = {
+    "recipes.md": recipes_page,
+    "formats.md": formats_page,
+    "who-does-what.md": profiles_page,
+    "rounding.md": rounding_page,
+}
 
 
 def main(arguments: list[str]) -> int:
