@@ -29,7 +29,8 @@ from .scales import scale_codes
 __all__ = ["Scaling", "amax_of", "decode_scales", "run_decode", "run_encode", "run_quantize"]
 
 Array = NDArray[Any]
-CHUNK = 1 << 16
+#: numbers a chunk: what it reads and writes stays in the second-level cache
+CHUNK = 1 << 17
 _FP32 = get_element("fp32")
 _NONE = np.zeros(1, np.uint32)
 
@@ -155,8 +156,11 @@ class Scaling:
             made = evaluate(text, {**self.environment, "z": np.float32(self.z), "G": np.float32(self.G), **scales})
         return np.array(np.broadcast_to(np.asarray(made, np.float32), (256,)))
 
-    def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array, Array]:
-        """(stored, s, factors) of blocks from `first` on, of amaxes a with the largest one's bits `most`."""
+    def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array | None, Array]:
+        """(stored, s, factors) of blocks from `first` on, of amaxes a with the largest one's bits `most`.
+
+        s is None where the factors are a matter of the stored codes alone.
+        """
         fmt = self.fmt
         environment = self.block_environment(first, first + a.size, a=a)
         coded = fmt.scale != "fp32"
@@ -168,12 +172,13 @@ class Scaling:
             made = np.where(made == old, np.uint8(new), made)
         special = [(_holds(row[0], a, made, self), *row[1:]) for row in fmt.special if self._possible(row[0], a, most)]
         special = [row for row in special if row[0].any()]
+        if not special and self.factors is not None:
+            # a few thousand codes: clipping, which never happens, is quicker than looking for a wrong one
+            return made, None, self.factors.take(made, mode="clip")
         s = self.used.take(made) if coded else made
         for where, code, value in special:
             s = np.where(where, np.float32(value), s)
             made = made if code is None else np.where(where, np.uint8(code), made)
-        if not special and self.factors is not None:
-            return made, s, self.factors.take(made)
         stored = made if coded else s
         if fmt.stored:
             stored = np.asarray(evaluate(fmt.stored, {**environment, "s": s}), np.float32)
@@ -188,7 +193,7 @@ class Scaling:
     def value_factors(self, stored: Array, first: int) -> Array | None:
         """By what elements of blocks go on their way out; None where `BlockFormat.q` is not linear."""
         if self.values is not None:
-            return self.values.take(stored)
+            return self.values.take(stored, mode="clip")
         linear, t = factor(self.fmt.q), decode_scales(self.fmt, stored)
         if linear is None:
             return None
@@ -354,11 +359,11 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
     target = codes.reshape(-1)
 
     def finish(
-        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array, odd: bool, length: int
+        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array | None, odd: bool, length: int
     ) -> None:
         scaling.to_codes(y, target[at], at.start, odd)
         if scaling.fmt.argmin:
-            scaling.to_nearest(bits, s, y, target[at])
+            scaling.to_nearest(bits, scaling.used.take(stored) if s is None else s, y, target[at])
 
     _run(scaling, x, stored, finish)
 
@@ -374,13 +379,13 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
     kernel = engine.blocks_kernel(x.size)
 
     def finish(
-        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array, odd: bool, length: int
+        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array | None, odd: bool, length: int
     ) -> None:
         if odd:
             made = np.empty(y.size, np.uint8)
             scaling.to_codes(y, made, at.start, True)
             if scaling.fmt.argmin:
-                scaling.to_nearest(bits, s, y, made)
+                scaling.to_nearest(bits, scaling.used.take(stored) if s is None else s, y, made)
             q = decode32(made, scaling.element).view(np.uint32)
         else:
             q = np.empty_like(y)
