@@ -21,6 +21,7 @@ from .registry import formats, get
 
 if TYPE_CHECKING:
     from .blocks.array import BlockArray
+    from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
     from .blocks.layouts import pack, unpack
     from .explore.compare import compare
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "BlockArray": "blocks.array",
+    "DelayedScaling": "blocks.delayed",
     "compare": "explore.compare",
     "encode_blocks": "blocks.encode",
     "explain": "explore.explain",
@@ -43,6 +45,7 @@ _BLOCKS = frozenset((*_BLOCK_FORMATS, *_BLOCK_ALIASES))
 __all__ = [
     "BlockArray",
     "BlockFormat",
+    "DelayedScaling",
     "Format",
     "compare",
     "convert",

@@ -34,6 +34,8 @@ from oracles.block_model.exact import (
 )
 from oracles.block_result import BlockResult
 
+import fpformats as fp
+
 FOLDER = (
     Path(os.environ["FPFORMATS_VECTORS"]).parent
     if os.environ.get("FPFORMATS_VECTORS")
@@ -346,6 +348,27 @@ def test_delayed(algorithm: str, largest: int, margin: int, path: str) -> None:
         amaxes, largest=float(largest), margin=margin, algorithm=algorithm, length=8, fused=fused
     )  # the recording has a history of 8
     np.testing.assert_array_equal(np.array(got, np.float32), data[f"{key}/scale_{path}"])
+    element, whose = {448: "e4m3", 57344: "e5m2"}[largest], path.removesuffix("_rule")
+    ours = fp.DelayedScaling(element, length=8, algorithm=algorithm, margin=margin, path=whose)
+    scales = []
+    for amax in amaxes:
+        ours.update(amax)
+        scales.append(ours.scale)
+    np.testing.assert_array_equal(np.array(scales), data[f"{key}/scale_{path}"])
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("algorithm", ["max", "most_recent"])
+def test_delayed_on_hard_amaxes(algorithm: str, fused: bool) -> None:
+    """Zeros, infinities, NaN, subnormals and huge amaxes in any order."""
+    rng = np.random.default_rng(5)
+    hard = np.float32([0, np.inf, np.nan, 1e-45, 1e-38, 3e38, 3.4028235e38, 1.0, 447.9, 0.1])
+    amaxes = rng.choice(hard, 300)
+    want = delayed_scales(amaxes.tolist(), margin=1, algorithm=algorithm, length=5, fused=fused)
+    ours = fp.DelayedScaling(length=5, algorithm=algorithm, margin=1, path="fused" if fused else "python")
+    for amax, scale in zip(amaxes, want, strict=True):
+        ours.update(amax)
+        assert float(ours.scale) == scale
 
 
 @pytest.mark.parametrize("signs", [0, 1])

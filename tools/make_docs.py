@@ -163,7 +163,7 @@ def recipes_page() -> str:
         "Not here, because it cannot be verified bit for bit: kernels with approximate reciprocals (FlashInfer, TensorRT-LLM and\n"
         "vLLM by default, DeepSeek-V3's Triton kernel), stochastic rounding without the random stream, the order of the sums in\n"
         "a random Hadamard transform. Not here yet: microxcaling (its roundings go through float32 logarithms and sums), MLX,\n"
-        "qwix, DeepSeek-V3's scales, per-channel integers, delayed scaling's history (its scale can be given: `scale=`).\n"
+        "qwix, DeepSeek-V3's scales, per-channel integers.\n"
     ]  # fmt: skip
     parts += [f"\n## {title}\n\n{recipe_rows(chosen)}" for title, chosen in kinds.items()]
     return "".join(parts)
