@@ -84,6 +84,29 @@ GOALS: tuple[Goal, ...] = (
     Goal("quantize", "pychop (torch)", "all it has", {20: 150.0}),
     Goal("quantize", "apytypes", "all it has", {20: 50.0}),
     Goal("quantize", "CPFloat", "fp8", {20: 15.0}, FP8),
+    # --- block formats
+    *(
+        Goal("block encode", "copyto", label, {26: limit}, only)
+        for label, limit, only in (("mxfp8", 2.1, ("mxfp8_e4m3",)), ("nvfp4", 1.8, ("nvfp4_te",)))
+    ),
+    *(
+        Goal("block quantize", "copyto", label, {26: 1.25}, only)
+        for label, only in (("mxfp8", ("mxfp8_e4m3",)), ("nvfp4", ("nvfp4_te",)))
+    ),
+    Goal("block decode", "copyto", "all", {26: 1.3}),
+    *(
+        Goal(f"block {job}", "plain data", "zero, NaN, subnormal and huge blocks", _every_size(1.2))
+        for job in ("encode", "quantize", "decode")
+    ),
+    *(
+        Goal(f"block {job}", "torchao", only, {20: limit}, (only,))
+        for job, only, limit in (
+            ("encode", "mxfp8_e4m3", 6.0),
+            ("quantize", "mxfp8_e4m3", 20.0),
+            ("encode", "nvfp4_torchao", 20.0),
+            ("quantize", "nvfp4_torchao", 35.0),
+        )
+    ),
     # --- calls of one element, µs
     *(
         Goal("calls", "", f"n = 1, {how}", {0: limit}, (how,), any_threads=True)

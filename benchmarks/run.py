@@ -6,6 +6,7 @@ import fpformats as fp
 
 from . import data
 from .arrays import ARRAY_JOBS, noise, run_job
+from .blocks import blocks
 from .calls import calls, threads
 from .fresh import command_line, imports, memory
 from .plan import Plan
@@ -18,7 +19,7 @@ def run(plan: Plan) -> Results:
     """Measure everything the plan asks for."""
     results = Results(judged=plan.threads == 1)
     jobs = [job for job in ARRAY_JOBS if job in plan.jobs]
-    if jobs or "threads" in plan.jobs:
+    if jobs or {"threads", "blocks"} & set(plan.jobs):
         plan.progress("loading the compiled kernels")
         fp.warmup()
     for size in plan.sizes:
@@ -27,6 +28,8 @@ def run(plan: Plan) -> Results:
         for job in jobs:
             run_job(job, plan, size, results)
             data.forget()
+        if "blocks" in plan.jobs:
+            blocks(plan, size, results)
         if "threads" in plan.jobs:
             threads(plan, size, results)
             data.forget()

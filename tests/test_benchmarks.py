@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+BLOCKS = ("block encode", "block quantize", "block decode")
 JOBS = ("quantize", "encode", "decode", "modes", "float64", "stochastic", "threads", "calls", "import", "cli", "memory")
 
 pytestmark = pytest.mark.skipif(
@@ -34,10 +35,10 @@ def test_quick_run_prints_every_job(tmp_path: Path) -> None:
     done = run("--quick", "--sizes", "10", "--peers", "ml_dtypes", "--json", str(tmp_path / "all.json"))
     assert done.returncode == 0, done.stderr
     assert "instruction set" in done.stdout
-    for job in JOBS:
+    for job in (*JOBS, *BLOCKS):
         assert f" {job} " in done.stdout
     written = json.loads((tmp_path / "all.json").read_text())
-    assert {m["job"] for m in written["measurements"]} == {"noise", *JOBS}
+    assert {m["job"] for m in written["measurements"]} == {"noise", *JOBS, *BLOCKS}
     assert all(math.isfinite(m["value"]) for m in written["measurements"])
     # each job with a goal that does not ask for a size beyond this run was judged
     assert {"calls", "import", "cli", "memory", "threads"} <= {

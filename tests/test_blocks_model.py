@@ -1,0 +1,236 @@
+"""Block recipes against the slow model, the packages' recorded answers, and exact definitions of their scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from block_ours import OURS
+from oracles.block_model import MODELS
+from oracles.block_model.exact import ELEMENTS, Format
+from oracles.block_peers import OCP, same
+from oracles.block_peers.recorded import Case, load, packages
+from oracles.block_result import BlockResult
+
+import fpformats as fp
+from fpformats.block_format import BlockFormat
+from fpformats.blocks.scales import scale_codes
+
+MX = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4")
+RECIPES = sorted(set(OURS) & set(MODELS))
+DTYPES = ("float32", "bfloat16")
+LOW = {"float32": 1, "bfloat16": 1 << 16}  #: the last place, in binary32 bits
+
+
+def test_every_recipe_has_a_model() -> None:
+    assert len(RECIPES) == len(OURS) >= 139
+
+
+# --- what the packages answered ------------------------------------------------------------------
+def described(case: Case) -> str:
+    return f"{case.package}, {case.input} as {case.dtype}"
+
+
+def code_zero(case: Case) -> BlockResult:
+    """The recording, undefined where the scale's code is 0."""
+    codes, scales, second, undefined = case.result
+    zero = (scales == 0).repeat(codes.shape[1] // scales.shape[1], axis=1)
+    return BlockResult(codes, scales, second, zero if undefined is None else zero | undefined)
+
+
+@pytest.mark.parametrize(
+    ("package", "recipe"), [(p, r) for p in packages() for r in sorted({case.recipe for case in load(p)})]
+)
+def test_recorded_answers(package: str, recipe: str) -> None:
+    """Every recorded answer; under OCP's names torchao 0.18's floor answered, whose code 0 is another one."""
+    cases = [case for case in load(package) if case.recipe == recipe]
+    assert cases
+    for case in cases:
+        if recipe in OCP:
+            old = f"{recipe}_torchao018_floor"
+            compare_recorded(old, case, case.result)
+            compare_recorded(recipe, case, code_zero(case))
+        else:
+            compare_recorded(recipe, case, case.result)
+
+
+def compare_recorded(recipe: str, case: Case, expected: BlockResult) -> None:
+    got = OURS[recipe](case.x, dtype=case.dtype)
+    if same(recipe, expected, got) is not None:  # perhaps what the package leaves undefined
+        undefined = MODELS[recipe](case.x, dtype=case.dtype).undefined
+        difference = same(recipe, expected, got._replace(undefined=undefined))
+        assert difference is None, f"{described(case)}: {difference}"
+
+
+# --- hostile numbers ------------------------------------------------------------------------------
+def largest(fmt: BlockFormat) -> float:
+    return 127.0 if fmt.element == "int8" else ELEMENTS[fmt.element].max
+
+
+def values(fmt: BlockFormat) -> np.ndarray:
+    """The magnitudes of the elements."""
+    if fmt.element == "int8":
+        return np.arange(128) / 64
+    element: Format = ELEMENTS[fmt.element]
+    return np.array([element.value(code) for code in range(element.top + 1)])
+
+
+def cut(x: np.ndarray, dtype: str) -> np.ndarray:
+    """The numbers without what the type cannot hold."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return (bits & np.uint32(0x100000000 - LOW[dtype])).view(np.float32)
+
+
+def ties(fmt: BlockFormat, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Midpoints of elements and their neighbours, with amaxes that make the scales exact."""
+    v = values(fmt)
+    middle = np.concatenate([(v[1:] + v[:-1]) / 2, v[v > 0]])
+    rows = -(-2 * middle.size // (width - 1))
+    y = np.resize(np.concatenate([middle, -middle]), (rows, width - 1))
+    x = np.concatenate([np.full((rows, 1), v[-1]), y], axis=1)
+    scales = 2.0 ** rng.integers(-20, 20, (rows, 1))
+    if fmt.scale == "e4m3":  # the tensor's largest is 6 * 448: its second level is 1
+        codes = rng.integers(1, 127, rows)
+        scales = np.array([ELEMENTS["e4m3"].value(int(code)) for code in codes])[:, None]
+        scales[0] = 448.0
+    return (x * scales).astype(np.float32)
+
+
+def edges(fmt: BlockFormat, dtype: str, step: int) -> np.ndarray:
+    """Blocks of two whose amax is one unit either side of a power of two, of it times the largest, of half-up ties."""
+    top = largest(fmt)
+    mantissas = {1.0, math.frexp(top)[0] * 2, *(2 - 2.0**-n for n in (2, 3, 4))}
+    mantissas |= {1.5, 1.0 + 2.0**-23 * 50 if dtype == "float32" else 1.25}
+    start = (np.arange(1, 255, step, dtype=np.int64) << 23)[:, None]
+    m = np.array([round((m - 1) * 2**23) for m in sorted(mantissas)], np.int64)
+    near = (start + m)[..., None] + np.array([-LOW[dtype], 0, LOW[dtype]])
+    a = np.unique(near.reshape(-1)).astype(np.uint32).view(np.float32)
+    a = cut(a[np.isfinite(a)], dtype)
+    return np.stack([a, -a * np.float32(0.375)], axis=1)
+
+
+def lanes(width: int, value: float, rng: np.random.Generator) -> np.ndarray:
+    """One number at every lane in turn."""
+    x = rng.normal(size=(width, width)).astype(np.float32)
+    np.fill_diagonal(x, value)
+    return x
+
+
+def groups(fmt: BlockFormat, width: int, dtype: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Named matrices whose rows are blocks."""
+    rng = np.random.default_rng(sum(fmt.name.encode()) + LOW[dtype])
+    yield "ties", ties(fmt, width, rng)
+    yield "normal", rng.normal(size=(4, width)) * 2.0 ** rng.integers(-30, 30, (4, 1))
+    yield "wide", rng.normal(size=(4, width)) * 2.0 ** rng.integers(-120, 120, (4, width))
+    smallest = rng.integers(0, 1 << 23, (4, width), dtype=np.uint32)
+    smallest[1] >>= 3
+    smallest[2, 1:] = 0
+    smallest[3, :] = LOW[dtype]
+    smallest |= rng.integers(0, 2, smallest.shape, dtype=np.uint32) << np.uint32(31)
+    yield "subnormal", smallest.view(np.float32)
+    zeros = np.zeros((4, width), np.float32)
+    yield "zero tensor", zeros[:2]
+    zeros[1] = -0.0
+    zeros[2, ::3] = -0.0
+    zeros[3, -1] = 2.0**-100
+    zeros[3, 1] = -0.0
+    yield "zeros", zeros
+    huge = rng.uniform(0.2, 1, (4, width)) * 2.0**127
+    huge[0, 1] = huge[1, 0] = np.finfo(np.float32).max
+    huge[2] = -np.finfo(np.float32).max
+    huge[3, 1:] = 2.0**-149 if dtype == "float32" else 2.0**-133
+    yield "huge", huge
+    yield "nan", np.concatenate([lanes(width, np.nan, rng), lanes(width, -np.nan, rng)[:2]])
+    infinite = np.concatenate([lanes(width, np.inf, rng), lanes(width, -np.inf, rng)[:3]])
+    infinite[-1, 0] = np.nan
+    yield "inf", infinite
+    yield "all nan, all inf", np.repeat(np.float32([[np.nan], [np.inf], [-np.inf]]), width, 1)
+
+
+def matrices(fmt: BlockFormat, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows as the blocks of matrices: one matrix, its transpose, or one matrix a block."""
+    height, width = fmt.block
+    if height == 1:
+        yield rows
+    elif width == 1:
+        yield np.ascontiguousarray(rows.T)
+    else:
+        for row in rows:
+            yield row.reshape(2, -1)
+
+
+def nan_codes(fmt: BlockFormat, codes: np.ndarray) -> np.ndarray:
+    if fmt.element not in ("e4m3", "e5m2"):
+        return np.zeros(codes.shape, bool)
+    return codes & 0x7F > (0x7C if fmt.element == "e5m2" else 0x7E)
+
+
+def nan_scales(fmt: BlockFormat, scales: np.ndarray) -> np.ndarray:
+    if fmt.scale == "fp32":
+        return np.isnan(scales)
+    return scales == 255 if fmt.scale == "e8m0" else scales & 0x7F == 0x7F
+
+
+def bits(x: np.ndarray) -> np.ndarray:
+    return x.view(np.uint32) if x.dtype == np.float32 else x
+
+
+def same_as_model(what: str, fmt: BlockFormat, x: np.ndarray, dtype: str, **more: Any) -> None:
+    """Scales, second level and codes of ours are the model's."""
+    x = cut(x, dtype)
+    got, expected = OURS[fmt.name](x, dtype=dtype, **more), MODELS[fmt.name](x, dtype=dtype, **more)
+    pairs = [("scale", got.scales, expected.scales, nan_scales(fmt, got.scales) & nan_scales(fmt, expected.scales))]
+    assert (got.second is None) == (expected.second is None), what
+    if got.second is not None:
+        pairs.append(("second", got.second, expected.second, np.isnan(got.second) & np.isnan(expected.second)))
+    free = nan_codes(fmt, got.codes) & nan_codes(fmt, expected.codes)
+    if expected.undefined is not None:
+        free |= expected.undefined
+    pairs.append(("code", got.codes, expected.codes, free))
+    for part, one, other, either in pairs:
+        assert one.dtype == other.dtype, f"{what} {part}"
+        assert one.shape == other.shape, f"{what} {part}"
+        wrong = (bits(one) != bits(other)) & ~either
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            near = x[at] if part == "code" else x.reshape(-1)[:4]
+            raise AssertionError(
+                f"{fmt.name} {dtype}, {what}: {int(wrong.sum())} of {wrong.size} {part}s differ; at {at} {one[at]!r}, "
+                f"not {other[at]!r}; x {near!r} {more}"
+            )
+
+
+def second_levels(fmt: BlockFormat, what: str) -> list[dict[str, float]]:
+    """The array's own amax, and some that are given."""
+    if not fmt.z or fmt.second_of == "row":
+        return [{}]
+    given = {"nan": (2.75,), "inf": (2.75,), "edges": (2688.0, 1e-30), "normal": (1e-3, 0.0, 2.0**127)}
+    return [{}, *({"amax": float(np.float32(amax))} for amax in given.get(what, ()))]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", RECIPES)
+def test_hostile(name: str, dtype: str) -> None:
+    """Ties, subnormals, zeros, huge numbers, one NaN or infinity at every lane."""
+    fmt = fp.get(name)
+    for what, rows in groups(fmt, 16, dtype):
+        for more in second_levels(fmt, what):
+            for x in matrices(fmt, rows):
+                same_as_model(what, fmt, x, dtype, **more)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", RECIPES)
+def test_beside_powers_of_two(name: str, dtype: str) -> None:
+    """Amaxes one unit in the last place from where a rule may change its mind."""
+    fmt = fp.get(name)
+    rows = edges(fmt, dtype, {1: 6}.get(1 in fmt.block and fmt.scale != "fp32", 32))
+    for more in second_levels(fmt, "edges"):
+        for x in matrices(fmt, rows):
+            same_as_model("edges", fmt, x, dtype, **more)
+
+
