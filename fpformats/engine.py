@@ -166,9 +166,19 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
     return stage.what
 
 
+_NONE = np.zeros(16, np.uint32)
+
+
 def blocks_kernel(elements: int) -> Callable[..., int]:
-    """`compiled`'s kernel for numbers that share a scale, or NumPy's."""
-    return _kernels(elements).blocks32
+    """`compiled`'s kernel for numbers that share a scale, or NumPy's: (x, out, scale, kind, k), and for casts more."""
+    kernel = _kernels(elements).blocks32
+
+    def run(
+        x: Any, out: Any, scale: Any, kind: int, k: int, value: Any = _NONE, row: Any = _NONE, zero: int = 0
+    ) -> int:
+        return kernel(x, out, scale, kind, k, value, row, zero)
+
+    return run
 
 
 class Cast:

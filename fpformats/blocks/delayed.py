@@ -78,7 +78,7 @@ class DelayedScaling:
         self.scale = np.float32(1)
 
     def update(self, amax: float | Sequence[float] | NDArray[Any]) -> None:
-        """Take in a step's amax (or several, in order): the newest into the history, and the scale for the next step."""
+        """Take in a step's amax (or several, in order), and find the scale for the next step."""
         for newest in np.asarray(amax, np.float32).reshape(-1):
             self.history[0] = newest
             if self._most_recent:

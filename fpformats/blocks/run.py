@@ -216,6 +216,19 @@ class Scaling:
     def _quantize(self) -> engine.Cast:
         return engine.Cast(quantize_plan(_FP32, self.element, self.rules, _FP32, self.seed >= 0).stages)
 
+    @cached_property
+    def fused(self) -> tuple[int, Array, np.uint32] | None:
+        """(kind, row, zero) of the kernel that scales, rounds and scales back in one loop; None where that is not all.
+
+        x * f + 0 is the product without -0, x * f - 0 the product.
+        """
+        stages, plain = self._quantize.stages, not (self.way.again or self.way.divide or self.out_divides)
+        if not plain or self.fmt.zero not in ("keep", "drop_exact") or self.fmt.symmetric or len(stages) != 1:
+            return None
+        if stages[0].what != "round32" or stages[0].kind not in (0, 2):
+            return None
+        return 4 + stages[0].kind // 2, stages[0].row, np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
+
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
         kernel(bits, buffer, f.view(np.uint32), 3 if self.way.divide else 2, k)
@@ -307,13 +320,13 @@ def _parts(blocks: int, k: int) -> list[tuple[int, int, int, int]]:
 
 
 def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None]) -> None:
-    """The loop that all jobs share: `finish(y, x, first, count, slice, stored, s, odd, length)` does the rest."""
+    """The loop that all jobs share: `finish(y, x, first, count, slice, stored, s, f, odd, length)` does the rest."""
     blocks, k = x.shape
     flat = x.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
     ignore = scaling.fmt.amax_nan == "ignore"
     parts = _parts(blocks, k)
-    amaxes = None
+    amaxes, all_counts = None, not ignore and scaling.amax is None
     if scaling.amax is not None:
         amaxes = np.full(blocks, scaling.amax, np.float32)
     elif k > CHUNK:
@@ -337,13 +350,14 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None])
                         kernel(bits, room[:count], _NONE, 1, k)
                     a, odd = room[:count].view(np.float32), most >= 0x7F800000
                 else:
-                    a, most, odd = amaxes[first : first + count], 0x7FFFFFFF, True
+                    a = amaxes[first : first + count]
+                    most = int(a.view(np.uint32).max())
+                    odd = most >= 0x7F800000 or not all_counts
                 codes, s, f = scaling.scales(a, most, first)
                 stored[first : first + count] = codes
                 # a NaN comes from one, from an infinity, or from a factor of zero or infinity
                 odd = odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf)
-                scaling.scaled(kernel, bits, y[: bits.size], f, length)
-                finish(y[: bits.size], bits, first, count, at, codes, s, odd, length)
+                finish(y[: bits.size], bits, first, count, at, codes, s, f, odd, length)
 
     if parts:
         engine.spread(run, len(parts), flat.size)
@@ -357,10 +371,13 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
         run_select(scaling, x, codes, stored)
         return
     target = codes.reshape(-1)
+    kernel = engine.blocks_kernel(x.size)
 
     def finish(
-        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array | None, odd: bool, length: int
-    ) -> None:
+        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
+        s: Array | None, f: Array, odd: bool, length: int,
+    ) -> None:  # fmt: skip
+        scaling.scaled(kernel, bits, y, f, length)
         scaling.to_codes(y, target[at], at.start, odd)
         if scaling.fmt.argmin:
             scaling.to_nearest(bits, scaling.used.take(stored) if s is None else s, y, target[at])
@@ -376,11 +393,17 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         run_decode(scaling, codes, stored, out)
         return
     target = out.reshape(-1)
-    kernel = engine.blocks_kernel(x.size)
+    kernel, fused = engine.blocks_kernel(x.size), scaling.fused
 
     def finish(
-        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array, s: Array | None, odd: bool, length: int
-    ) -> None:
+        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
+        s: Array | None, f: Array, odd: bool, length: int,
+    ) -> None:  # fmt: skip
+        if not odd and fused is not None and (value := scaling.value_factors(stored, first)) is not None:
+            kind, row, zero = fused
+            kernel(bits, target[at], f.view(np.uint32), kind, length, value.view(np.uint32), row, zero)
+            return
+        scaling.scaled(kernel, bits, y, f, length)
         if odd:
             made = np.empty(y.size, np.uint8)
             scaling.to_codes(y, made, at.start, True)

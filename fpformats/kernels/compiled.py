@@ -176,16 +176,38 @@ def _loops(width: int) -> SimpleNamespace:
         decode=kernel("decode", [plain] * 8),
         random=random_kernel,
         either=general_or_random,
-        blocks=_blocks(ABS, uint, np.float32 if width == 32 else np.float64),
+        blocks=_blocks(words(width), programs["round"], unpack["round"]),
     )
 
 
-def _blocks(ABS: Any, uint: Any, flt: Any) -> Callable[..., Any]:
+def _blocks(vocabulary: Words, round_bodies: Any, unpack: Any) -> Callable[..., Any]:
     """What numbers that share a scale need: slices, by which LLVM sees that a block's numbers lie side by side."""
-    INF = uint(0x7F800000)
+    uint, flt, to_float, to_bits = vocabulary.uint, vocabulary.float, vocabulary.to_float, vocabulary.to_bits
+    ABS, INF = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7F800000)
+    nearest, _, nearest_finite, _ = round_bodies
 
-    def blocks(x, out, scale, kind, k):
-        """0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale."""
+    def cast(body):
+        """Each number times its block's scale, rounded, times the block's value; `zero` is added in between."""
+
+        def loop(x, out, scale, value, row, k, zero):
+            r = unpack(row)
+            z = to_float(zero)
+            for b in range(scale.size):
+                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
+                s, t = to_float(scale[b]), to_float(value[b])
+                for i in range(k):
+                    scaled = to_bits(flt(flt(to_float(v[i]) * s) + z))
+                    y[i] = to_bits(flt(to_float(body(scaled, r)) * t))
+
+        return numba.njit(**_INLINE)(loop)
+
+    nearest, nearest_finite = cast(nearest), cast(nearest_finite)
+
+    def blocks(x, out, scale, kind, k, value, row, zero):
+        """0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale.
+
+        4, 5: `cast` of a format with NaN, or without.
+        """
         largest = uint(0)
         if kind == 0:
             for b in range(out.size):
@@ -199,26 +221,28 @@ def _blocks(ABS: Any, uint: Any, flt: Any) -> Callable[..., Any]:
         elif kind == 1:
             for b in range(out.size):
                 v = x[b * k : b * k + k]
-                most, all_of_it = uint(0), uint(0)
+                most = uint(0)
                 for i in range(k):
                     a = uint(v[i] & ABS)
-                    all_of_it = a if a > all_of_it else all_of_it
                     a = a if a <= INF else uint(0)
                     most = a if a > most else most
                 out[b] = most
-                largest = max(largest, all_of_it)
         elif kind == 2:
             for b in range(scale.size):
                 v, y = x[b * k : b * k + k], out[b * k : b * k + k]
-                s = uint(scale[b]).view(flt)
+                s = to_float(scale[b])
                 for i in range(k):
-                    y[i] = flt(uint(v[i]).view(flt) * s).view(uint)
-        else:
+                    y[i] = to_bits(flt(to_float(v[i]) * s))
+        elif kind == 3:
             for b in range(scale.size):
                 v, y = x[b * k : b * k + k], out[b * k : b * k + k]
-                s = uint(scale[b]).view(flt)
+                s = to_float(scale[b])
                 for i in range(k):
-                    y[i] = flt(uint(v[i]).view(flt) / s).view(uint)
+                    y[i] = to_bits(flt(to_float(v[i]) / s))
+        elif kind == 4:
+            nearest(x, out, scale, value, row, k, zero)
+        else:
+            nearest_finite(x, out, scale, value, row, k, zero)
         return largest
 
     return blocks
@@ -302,7 +326,7 @@ class kernels:
         if width not in self._bodies:
             self._bodies[width] = _loops(width)
         row = _array(width)
-        extra = {"random": (_array(32), types.int64, types.int64), "blocks": (types.int64,)}
+        extra = {"random": (_array(32), types.int64, types.int64), "blocks": (types.int64, row, row, types.uint32)}
         extra["either"] = extra["random"]
         signature = (_array(source), _array(result), row, types.int64, *extra.get(what, ()))
         kernel = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)

@@ -67,21 +67,29 @@ def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
     return kernel
 
 
-def _blocks(x: Any, out: Any, scale: Any, kind: int, k: int) -> int:
+def _blocks(round_bodies: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
     """`compiled`'s kernel of that name."""
-    if kind < 2:
-        magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(-1, k)
-        largest = int(magnitudes.max(initial=0))
-        if kind == 1:
-            magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
-        np.max(magnitudes, axis=1, out=out, initial=0)
-        return largest
-    operate = np.multiply if kind == 2 else np.divide
-    with np.errstate(all="ignore"):
-        operate(
-            x.view(np.float32).reshape(-1, k), scale.view(np.float32)[:, None], out=out.view(np.float32).reshape(-1, k)
-        )
-    return 0
+
+    def kernel(x: Any, out: Any, scale: Any, kind: int, k: int, value: Any, row: Any, zero: Any) -> int:
+        if kind < 2:
+            magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(-1, k)
+            largest = int(magnitudes.max(initial=0))
+            if kind == 1:
+                magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
+            np.max(magnitudes, axis=1, out=out, initial=0)
+            return largest
+        numbers, factors = x.view(np.float32).reshape(-1, k), scale.view(np.float32)[:, None]
+        with np.errstate(all="ignore"):
+            made = numbers / factors if kind == 3 else numbers * factors
+            if kind > 3:
+                made = (made + np.uint32(zero).view(np.float32)).view(np.uint32)
+                made = (
+                    round_bodies[2 * (kind == 5)](made, tuple(row)).view(np.float32) * value.view(np.float32)[:, None]
+                )
+        np.copyto(out, made.view(np.uint32).reshape(-1))
+        return 0
+
+    return kernel
 
 
 def kernels() -> SimpleNamespace:
@@ -99,5 +107,5 @@ def kernels() -> SimpleNamespace:
             out["random32"] = _random(programs["draw"], width)
         else:
             out["random64"] = _random(programs["random"], width)
-    out["blocks32"] = _blocks
+    out["blocks32"] = _blocks(bodies(words(32))["round"])
     return SimpleNamespace(**out)
