@@ -214,6 +214,7 @@ def _other_mx() -> Iterator[BlockFormat]:
         amax_nan="ignore",
         special=(("zero", 0, 2.0**-127), ("inf", 0, 2.0**-127)),
         rounding="nearest_zero",
+        argmin=True,
         zero="drop",
         nan_code=0,
         order="ggml",

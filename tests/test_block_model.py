@@ -310,20 +310,22 @@ def halves(packed: np.ndarray, size: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("package", "name"), [("ggml", name) for name in INPUTS] + [("gguf0.19", name) for name in INPUTS[:3]]
 )
-def test_ggml_mxfp4(package: str, name: str) -> None:
+@pytest.mark.parametrize("who", ["model", "fpformats"])
+def test_ggml_mxfp4(package: str, name: str, who: str) -> None:
     data, x = recorded("misc"), tensor(name, "f32")[:16]
     key = f"{package}/mxfp4/f32/{name}/blocks"
-    blocks, result = data[key].reshape(-1, 17)[: 16 * 8], MODELS["mxfp4_ggml"](x)
+    blocks, result = data[key].reshape(-1, 17)[: 16 * 8], (MODELS if who == "model" else OURS)["mxfp4_ggml"](x)
     compare_scales(key, x, result.scales, blocks[:, 0].reshape(16, 8))
     np.testing.assert_array_equal(result.codes, halves(blocks[:, 1:], 16).reshape(x.shape))
 
 
+@pytest.mark.parametrize("who", ["model", "fpformats"])
 @pytest.mark.parametrize("name", INPUTS)
-def test_ggml_nvfp4(name: str) -> None:
+def test_ggml_nvfp4(name: str, who: str) -> None:
     x = tensor(name, "f32")[:16]
     blocks, result = (
         recorded("misc")[f"ggml/nvfp4/f32/{name}/blocks"].reshape(-1, 36)[: 16 * 4],
-        MODELS["nvfp4_ggml"](x),
+        (MODELS if who == "model" else OURS)["nvfp4_ggml"](x),
     )
     compare_scales(f"ggml {name}", x, result.scales, blocks[:, :4].reshape(16, 16))
     np.testing.assert_array_equal(result.codes, halves(blocks[:, 4:], 8).reshape(x.shape))

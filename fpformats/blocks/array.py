@@ -156,7 +156,8 @@ class BlockArray:
             self.format == other.format
             and self.axis == other.axis
             and np.array_equal(self.codes, other.codes)
-            and np.array_equal(self.scales.view(np.uint8), other.scales.view(np.uint8))
+            and self.scales.shape == other.scales.shape
+            and self.scales.tobytes() == other.scales.tobytes()
             and (self.tensor_scale is None or self.tensor_scale.tobytes() == other.tensor_scale.tobytes())
         )
 

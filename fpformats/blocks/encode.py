@@ -129,7 +129,7 @@ class _Prepared:
             if value.size != rows:
                 raise ValueError(f"tensor_amax has {value.size} numbers; one for each of {rows} rows was expected")
             return value.reshape(-1)
-        blocks = self.blocks.reshape(rows, -1)
+        blocks = self.blocks.reshape(rows, self.blocks.size // max(rows, 1))
         return np.array([amax_of(row, fmt.amax_nan) for row in blocks], np.float32)
 
     def _given_scale(self, scale: Any) -> Any:

@@ -80,7 +80,7 @@ def _close() -> tuple[Array, Array]:
     two the numbers are half as far apart. The logarithm is irrational there, so there are no ties.
     """
     above, below = np.zeros(256, np.uint32), np.zeros(256, np.uint32)
-    for field in range(1, 255):
+    for field in range(1, 256):
         e = field - 127
         if e == 0:
             continue  # numbers near 1 have logarithms as small as need be
@@ -97,7 +97,7 @@ def ceil_log2f(v: Array) -> Array:
     bits = _bits(v)
     field = _field(bits)
     code = field + ((bits & MANTISSA) > _close()[0][np.minimum(field, 255)])
-    subnormal = np.where(bits <= np.uint32(0x400000 + 44), 0, 1)
+    subnormal = np.where(bits <= np.uint32(0x400000 + 11), 0, 1)
     return np.clip(np.where(field == 0, subnormal, code), 0, 254)
 
 
@@ -121,8 +121,12 @@ def ceil_log2f_of(a: Array, emax: int) -> Array:
 
 
 def floor_log2f_wrap(a: Array, emax: int) -> Array:
-    """The same as a C cast to uint8 leaves it."""
-    return floor_log2f(a, emax) & 0xFF
+    """The same as a C cast to uint8 leaves it, negative codes of subnormal numbers included."""
+    m, e = np.frexp(a)  # exact: a = m 2^e, 1/2 <= m < 1
+    size = 6 + (e <= -128)
+    close = (1 - m.astype(np.float64)) * 2**24 <= np.floor(-np.expm1(-(2.0 ** (size - 24)) * math.log(2)) * 2**24)
+    small = e.astype(np.int32) - 1 + close + 127
+    return (np.where(_bits(a) < np.uint32(1 << 23), small, _floor_log2f(a)) - emax) & 0xFF
 
 
 # --- E4M3 -------------------------------------------------------------------------------------------
