@@ -118,6 +118,17 @@ def test_info(run):
     assert run("info", "e2m1")[1].splitlines()[-1].split(None, 1)[1] == "0, 0.5, 1, 1.5, 2, 3, 4, 6"
 
 
+def test_block_formats(run, refused):
+    assert run("info", "nvfp4")[1].rstrip("\n") == fp.get("nvfp4").explain()
+    assert json.loads(run("info", "mxfp8_e4m3_torchao018_rceil", "--json")[1])["rule"] == "ceil_log2f"
+    data = json.loads(run("formats", "--blocks", "--json")[1])
+    assert [row["name"] for row in data] == list(fp.formats("block"))
+    names = [line.split()[0] for line in run("formats", "--blocks")[1].splitlines() if line.strip()]
+    assert set(fp.formats("block")) <= set(names)
+    refused(2, "nvfp4_te is a block format", "compare", "--sample", "--to", "e4m3,nvfp4")
+    refused(2, "mxfp8_e4m3 is a block format", "explain", "3.1", "--to", "mxfp8")
+
+
 def test_info_json(run):
     data = json.loads(run("info", "e5m2", "--json")[1])
     assert (data["max"], data["smallest_subnormal"], data["inf_code"], data["nan_code"]) == (

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import click
 from .. import __version__
 from ..format import Format
 from ..profiles import PROFILES
+from ..recipes import BLOCK_ALIASES, BLOCK_FORMATS
 from ..registry import ALIASES, FORMATS, P3109_BITS, formats
 from ..registry import get_element as get
 from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
@@ -53,7 +55,7 @@ def _usage_errors() -> Iterator[None]:
 def _named(name: str) -> Format:
     try:
         return get(name)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # unknown, or a block format
         raise click.BadParameter(str(error)) from None
 
 
@@ -124,11 +126,19 @@ def cli(context: click.Context) -> None:
 
 @cli.command("formats")
 @click.option("--all", "every", is_flag=True, help="List every member of the P3109 family too.")
+@click.option("--blocks", is_flag=True, help="List the block formats instead.")
 @json_option
-def formats_command(every: bool, as_json: bool) -> None:
+def formats_command(every: bool, blocks: bool, as_json: bool) -> None:
     """The table of the named formats."""
-    from .describe import TITLES, facts, table_row
+    from .describe import BLOCK_TITLES, TITLES, block_row, facts, table_row
 
+    if blocks:
+        recipes = list(BLOCK_FORMATS.values())
+        if as_json:
+            print_json([asdict(row) for row in recipes])
+        else:
+            print_table([BLOCK_TITLES, *map(block_row, recipes)])
+        return
     rows = [get(name) for name in (formats("element") if every else FORMATS)]
     if as_json:
         print_json([facts(row) for row in rows])
@@ -141,15 +151,20 @@ def formats_command(every: bool, as_json: bool) -> None:
             f"{P3109_BITS[-1]} bits and precision P,\nsigned or unsigned, extended (with infinities) or finite; "
             "--all lists them"
         )
+        click.echo(f"and {len(BLOCK_FORMATS)} block formats, such as mxfp8 and nvfp4; --blocks lists them")
 
 
 @cli.command()
 @click.argument("name")
 @json_option
 def info(name: str, as_json: bool) -> None:
-    """All facts about one format."""
+    """All facts about one format; of a block format, each of its roundings."""
     from .describe import description, facts
 
+    block = BLOCK_FORMATS.get(BLOCK_ALIASES.get(name, name))
+    if block is not None:
+        print_json(asdict(block)) if as_json else click.echo(block.explain())
+        return
     row = _named(name)
     if as_json:
         print_json(facts(row) | {"aliases": [alias for alias, target in ALIASES.items() if target == row.name]})

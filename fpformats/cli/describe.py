@@ -5,14 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from ..block_format import BlockFormat
 from ..explore.explanation import dyadic
 from ..format import Format
 from ..reference import decode
 from ..registry import ALIASES
 
-__all__ = ["TITLES", "description", "facts", "layout", "table_row"]
+__all__ = ["BLOCK_TITLES", "TITLES", "block_row", "description", "facts", "layout", "table_row"]
 
 TITLES = ("name", "bits", "layout", "bias", "max", "smallest normal", "smallest", "eps", "inf", "NaN", "-0")
+
+BLOCK_TITLES = ("name", "element", "block", "scale", "bits", "source")
 
 #: Formats with no more magnitudes than this have them all listed.
 FEW = 32
@@ -46,6 +49,11 @@ def facts(fmt: Format) -> dict[str, Any]:
         wide = isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= 1 << 64)
         data[key] = dyadic(value) if wide else value
     return data
+
+
+def block_row(fmt: BlockFormat) -> tuple[str, ...]:
+    """The cells under `BLOCK_TITLES`."""
+    return fmt.name, fmt.element, fmt.block_text, fmt.scale, f"{fmt.bits_per_value:g}", fmt.clause
 
 
 def table_row(fmt: Format) -> tuple[str, ...]:
