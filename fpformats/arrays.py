@@ -147,7 +147,7 @@ def _array_api(x: Any) -> Adapted:
 
 
 def adapt(x: Any) -> Adapted:
-    """See an array of any library as NumPy bits.
+    """See an array of any library as NumPy bits; what is seen already stays as it is.
 
     Raises
     ------
@@ -156,6 +156,8 @@ def adapt(x: Any) -> Adapted:
     """
     if isinstance(x, np.ndarray):
         return _numpy(x)
+    if isinstance(x, Adapted):
+        return x
     module = type(x).__module__.partition(".")[0]
     if module == "torch" and "torch" in sys.modules and isinstance(x, sys.modules["torch"].Tensor):
         return _torch(x)
