@@ -5,7 +5,6 @@ This file looks at arguments; `plan` chooses the stages and `engine` runs them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +18,7 @@ from .execute import check_out, run_plan, same_memory
 from .format import Format
 from .plan import Plan, code_dtype, decode_plan, encode_one_plan, encode_plan, holds, quantize_plan
 from .profiles import profile_rules
-from .randomness import random_words
+from .randomness import random_words, with_bits
 from .registry import get as get_any
 from .registry import get_element as get
 from .rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
@@ -123,21 +122,6 @@ def _wide_integers(adapted: Adapted, fmt: Format, rules: Rules, rng: Any, out: A
 def _seeded(rng: Any, rules: Rules) -> bool:
     explicit = rng[0] if isinstance(rng, tuple) else rng
     return rules.words == "plain" and isinstance(explicit, (int, np.integer))
-
-
-def with_bits(rules: Rules, rng: Any) -> Rules:
-    """The number of random bits: the profile's, the caller's, or the width of the explicit bits."""
-    if rng is None or not ROUNDINGS[rules.rounding].random_bits or rules.random_bits is not None:
-        return rules
-    if isinstance(rng, tuple):
-        if len(rng) != 2:
-            raise ValueError(f"rng={rng!r}: (seed or bits, number of bits) was expected")
-        if not 1 <= int(rng[1]) <= 32:
-            raise ValueError(f"rng: 1 to 32 random bits were expected, got {rng[1]}")
-        return replace(rules, random_bits=int(rng[1]))
-    if isinstance(rng, (int, np.integer)):
-        return rules
-    return replace(rules, random_bits=min(8 * np.asarray(rng).dtype.itemsize, 32))
 
 
 # --- public -------------------------------------------------------------------------------------

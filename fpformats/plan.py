@@ -221,6 +221,8 @@ def _decode_stages(fmt: Format, width: Width) -> tuple[Stage, ...] | None:
         row[R.INF] = w32.inf
         row[R.SIGN_KEEP] = 1 << 31 if fmt.signed else 0
         kind = 4 if how == "powers" else 3 if fmt.twos_complement else 2 if fmt.nan_at_sign else int(fmt.has_inf)
+        if _top_bits(fmt, "fp32"):
+            kind = 5
         first = Stage(f"decode{np.dtype(code_dtype(fmt)).itemsize * 8}", np.uint32, kind, row)
         if fmt.bits > 16 and _top_bits(fmt, "fp32"):
             first = Stage(_shift_left(32 - fmt.bits), np.uint32)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .rounding import Rules
+from .rounding import ROUNDINGS, Rules
 
-__all__ = ["random_words"]
+__all__ = ["drawn_words", "random_words", "with_bits"]
 
 
 def random_words(rules: Rules, rng: Any, shape: tuple[int, ...]) -> tuple[NDArray[np.uint32] | None, int]:
@@ -32,7 +33,7 @@ def random_words(rules: Rules, rng: Any, shape: tuple[int, ...]) -> tuple[NDArra
             raise ValueError(f"rng={seed}: a seed from 0 to 2**63 - 1 was expected")
         if rules.words == "plain":
             return None, seed
-        rng = _drawn(seed, -(-size // (2 if rules.words == "ptx_x2" else 4)))
+        rng = drawn_words(seed, -(-size // (2 if rules.words == "ptx_x2" else 4)))
         return _SHARED[rules.words](rng, size, bits), -1
     given = np.asarray(rng)
     if given.dtype.kind not in "iu":
@@ -52,7 +53,23 @@ def random_words(rules: Rules, rng: Any, shape: tuple[int, ...]) -> tuple[NDArra
     return (words if rules.words == "plain" else _SHARED[rules.words](words, size, bits)), -1
 
 
-def _drawn(seed: int, count: int) -> NDArray[np.uint32]:
+def with_bits(rules: Rules, rng: Any) -> Rules:
+    """The number of random bits: the profile's, the caller's, or the width of the explicit bits."""
+    if rng is None or not ROUNDINGS[rules.rounding].random_bits or rules.random_bits is not None:
+        return rules
+    if isinstance(rng, tuple):
+        if len(rng) != 2:
+            raise ValueError(f"rng={rng!r}: (seed or bits, number of bits) was expected")
+        if not 1 <= int(rng[1]) <= 32:
+            raise ValueError(f"rng: 1 to 32 random bits were expected, got {rng[1]}")
+        return replace(rules, random_bits=int(rng[1]))
+    if isinstance(rng, (int, np.integer)):
+        return rules
+    return replace(rules, random_bits=min(8 * np.asarray(rng).dtype.itemsize, 32))
+
+
+def drawn_words(seed: int, count: int) -> NDArray[np.uint32]:
+    """The first words that a seed gives."""
     from .kernels.philox import philox
 
     words = np.empty(-(-count // 4) * 4, dtype=np.uint32)

@@ -14,7 +14,7 @@ FEATURES = llvm.get_host_cpu_features()
 #: LLVM keeps to 256 bits on processors where it thinks them faster, whatever they have
 REGISTER = re.compile("[yz]mm") if FEATURES.get("avx2") else None
 #: kernel -> (loops, the most vector instructions for one vector of results)
-HOT = {"round": (4, 16), "encode": (7, 24), "decode": (5, 20), "modes": (12, 50), "random": (2, 40)}
+HOT = {"round": (4, 16), "encode": (7, 24), "decode": (6, 20), "modes": (12, 50), "random": (2, 40)}
 
 
 def loops(assembly: str) -> list[str]:

@@ -81,7 +81,8 @@ class BlockArray:
         if codes.dtype.kind not in "iu":
             raise TypeError(f"codes has dtype {codes.dtype}; uint8, one code a value, was expected")
         if codes.size and (int(codes.min()) < 0 or int(codes.max()) >= 1 << element.bits):
-            raise ValueError(f"codes hold {int(codes.max())}; codes of {element.name} have {element.bits} bits")
+            lowest, highest = int(codes.min()), int(codes.max())
+            raise ValueError(f"codes hold {lowest} ... {highest}; codes of {element.name} have {element.bits} bits")
         put(self, "codes", codes.astype(np.uint8, copy=False))
         put(self, "axis", tiling(fmt, codes.shape, self.axis).axis)
         scales, wanted = np.asarray(self.scales), np.dtype("float32" if fmt.scale == "fp32" else "uint8")
@@ -103,6 +104,8 @@ class BlockArray:
             rows = self._second_shape()
             if second.size != int(np.prod(rows)):
                 raise ValueError(f"tensor_scale has {second.size} numbers; shape {rows} was expected for {fmt.name}")
+            if second.ndim > 1 and second.shape != rows:
+                raise ValueError(f"tensor_scale has shape {second.shape}; {rows} was expected for {fmt.name}")
             put(self, "tensor_scale", second.reshape(rows))
 
     @classmethod
@@ -217,15 +220,15 @@ class BlockArray:
         >>> q.codes[:2].tolist(), hex(q.packed()[0])
         ([2, 15], '0xf2')
         """
-        codes = np.moveaxis(self.codes, self.axis, -1)
+        codes = np.moveaxis(np.atleast_1d(self.codes), self.axis, -1)
         if self.format.order == "ggml":
             half = self._tiling.tile[1] // 2
             if codes.shape[-1] % (2 * half):
                 raise ValueError(
                     f"{self.format.name}: the axis of {codes.shape[-1]} values is no multiple of {2 * half}"
                 )
-            parts = codes.reshape(*codes.shape[:-1], -1, 2, half)
-            made = (parts[..., 0, :] | parts[..., 1, :] << 4).reshape(*codes.shape[:-1], -1)
+            parts = codes.reshape(*codes.shape[:-1], codes.shape[-1] // (2 * half), 2, half)
+            made = (parts[..., 0, :] | parts[..., 1, :] << 4).reshape(*codes.shape[:-1], codes.shape[-1] // 2)
         else:
             made = pack(codes, get_element(self.format.element).bits, order=self.format.order)
         return np.ascontiguousarray(np.moveaxis(made, -1, self.axis))
@@ -246,10 +249,10 @@ class BlockArray:
         """
         if self.scales.dtype != np.uint8:
             raise ValueError(f"{self.format.name}: only scale codes of one byte are swizzled")
-        return swizzled(np.moveaxis(self.scales, self.axis, -1))
+        return swizzled(np.moveaxis(np.atleast_1d(self.scales), self.axis, -1))
 
     def save(self, path: str | Path) -> None:
-        """Write to ``.npz`` or ``.safetensors`` (extra `files`): codes packed, scales, second level, and the names.
+        """Write to ``.npz`` or ``.safetensors`` (extra `files`): codes, one a byte, scales, second level, and names.
 
         Examples
         --------

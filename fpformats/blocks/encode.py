@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from ..block_format import BlockFormat
 from ..elements import decode32, encode32
 from ..execute import check_out
 from ..format import Format
-from ..randomness import random_words
+from ..randomness import drawn_words, random_words, with_bits
 from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
 from ..rounding import rounding as rounding_row
-from ..scalars import exact_integers
+from ..scalars import as_scalar, exact_integers
 from .array import BlockArray, block_format
 from .expressions import evaluate
-from .run import Scaling, amax_of, run_encode, run_quantize
+from .run import CHUNK, Scaling, amax_of, run_encode, run_quantize
 from .tiles import Tiling, tiling
 
 __all__ = ["encode_blocks", "quantize_blocks", "tensor_amax"]
@@ -73,6 +74,17 @@ def tensor_amax(x: Any, fmt: str | BlockFormat = "nvfp4") -> np.float32:
     return amax_of(np.ascontiguousarray(bits), block_format(fmt).amax_nan)
 
 
+def _number(x: Any) -> tuple[Array, Any] | None:
+    """(0-d array, way back) of a single number, which is a block of its own; None for arrays."""
+    if isinstance(x, str):
+        raise TypeError("x is a str; an array, a list or a number was expected")
+    scalar = as_scalar(x)
+    if scalar is None:
+        return None
+    number, back = scalar
+    return number if isinstance(number, np.ndarray) else np.asarray(float(number)), back
+
+
 class _Prepared:
     """An array and a recipe, ready to run."""
 
@@ -103,10 +115,11 @@ class _Prepared:
         if eps and "eps" not in fmt.v:
             raise ValueError(f"eps={eps!r}: {fmt.name} has none")
         self.amax = None if fmt.z or amax is None else self._given_amax(amax)
+        self.random_bits: int | None = None
         words, seed = self._random(fmt, rounding, rng)
         self.scaling = Scaling(
             fmt, source, eps=eps, given=self._given_scale(scale), rounding=rounding, words=words, seed=seed,
-            amax=self.amax, **level,
+            random_bits=self.random_bits, amax=self.amax, **level,
         )  # fmt: skip
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
 
@@ -128,6 +141,8 @@ class _Prepared:
             value = np.asarray(amax, np.float32)
             if value.size != rows:
                 raise ValueError(f"tensor_amax has {value.size} numbers; one for each of {rows} rows was expected")
+            if (value < 0).any():
+                raise ValueError("tensor_amax: magnitudes were expected")
             return value.reshape(-1)
         blocks = self.blocks.reshape(rows, self.blocks.size // max(rows, 1))
         return np.array([amax_of(row, fmt.amax_nan) for row in blocks], np.float32)
@@ -153,14 +168,16 @@ class _Prepared:
             if rng is not None:
                 raise ValueError(f"rng is for the stochastic modes, not for rounding={rounding or fmt.rounding!r}")
             return None, -1
-        words, seed = random_words(Rules(rounding), rng, self.tiling.shape)
-        if words is not None:
-            words = self.tiling.cut(words.reshape(self.tiling.shape)).reshape(-1)
-        elif not self.tiling.in_place:
-            raise ValueError(
-                "rng: where blocks do not lie in one row of memory, explicit random bits (an array) were expected"
-            )
-        return words, seed
+        rules = with_bits(Rules(rounding or fmt.rounding), rng)
+        self.random_bits = rules.random_bits
+        words, seed = random_words(rules, rng, self.tiling.shape)
+        if words is None:
+            # counter-based words come in fours: where parts of the work begin between them, all are drawn at once
+            k = self.tiling.size
+            if self.tiling.in_place and (k % 4 == 0 or k <= CHUNK // 4):
+                return None, seed
+            words = drawn_words(seed, math.prod(self.tiling.shape)) >> np.uint32(32 - (rules.random_bits or 32))
+        return self.tiling.cut(words.reshape(self.tiling.shape)).reshape(-1), -1
 
 
 def encode_blocks(
@@ -213,6 +230,8 @@ def encode_blocks(
     [7, 0, 1, 2, 3, 4, 5, 6]
     """
     fmt = block_format(fmt)
+    if (scalar := _number(x)) is not None:
+        x = scalar[0]
     ready = _Prepared(adapt(x), fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
     codes = np.empty(ready.blocks.shape, np.uint8)
     run_encode(ready.scaling, ready.blocks, codes, ready.stored)
@@ -226,6 +245,14 @@ def quantize_blocks(
     tensor_amax: Any = None, scale: Any = None, eps: float = 0.0,
 ) -> Any:  # fmt: skip
     """What `encode_blocks` decodes to, in the caller's container and type."""
+    if (scalar := _number(x)) is not None:
+        number, back = scalar
+        if out is not None:
+            raise TypeError("out is for arrays; x is a single number")
+        made = quantize_blocks(
+            number, fmt, axis=axis, rounding=rounding, rng=rng, tensor_amax=tensor_amax, scale=scale, eps=eps
+        )
+        return back(made)
     adapted = adapt(x)
     ready = _Prepared(adapted, fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
     own = adapted.format or "fp32"

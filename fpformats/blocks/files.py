@@ -20,7 +20,9 @@ def save_block_array(array: BlockArray, path: Path) -> None:
     """Write; the file's ending chooses the kind."""
     parts: dict[str, Any] = {"codes": array.codes, "scales": array.scales}
     if array.tensor_scale is not None:
-        parts["tensor_scale"] = np.asarray(array.tensor_scale)
+        parts["tensor_scale"] = array.tensor_scale
+    # safetensors writes memory as it lies
+    parts = {name: np.ascontiguousarray(part).reshape(np.shape(part)) for name, part in parts.items()}
     about = json.dumps({"fpformats": VERSION, "format": array.format.name, "axis": array.axis})
     if path.suffix == ".npz":
         np.savez_compressed(path, about=np.array(about), **parts)

@@ -24,6 +24,8 @@ ROW = 16
 def run_select(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
     """As `run.run_encode`."""
     blocks, k = x.shape
+    if not x.size:
+        return
     kernel = engine.blocks_kernel(x.size)
     step = max(4 * (CHUNK // (4 * k)), 1)
 

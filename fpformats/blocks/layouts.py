@@ -51,19 +51,19 @@ def pack(codes: Any, bits: int, *, order: str = "low_first") -> Array:
     [129, 48, 16]
     """
     together = _checked(bits, order)
-    codes = np.asarray(codes)
+    codes = np.atleast_1d(codes)
     if codes.dtype.kind not in "iu":
         raise TypeError(f"codes has dtype {codes.dtype}; integers were expected")
     if codes.size and (int(codes.min()) < 0 or int(codes.max()) >= 1 << bits):
         raise ValueError(f"codes hold {int(codes.min())} ... {int(codes.max())}; codes of {bits} bits were expected")
-    length = codes.shape[-1] if codes.ndim else 1
+    length = codes.shape[-1]
     if length % together:
         raise ValueError(
             f"the last axis has {length} codes; a multiple of {together} fills whole bytes of {bits}-bit codes"
         )
     if bits == 8:
         return codes.astype(np.uint8)
-    parts = codes.astype(np.uint64).reshape(*codes.shape[:-1], -1, together)
+    parts = codes.astype(np.uint64).reshape(*codes.shape[:-1], length // together, together)
     width = together * bits
     places = np.arange(together, dtype=np.uint64) * np.uint64(bits)
     if order == "high_first":
@@ -73,7 +73,7 @@ def pack(codes: Any, bits: int, *, order: str = "low_first") -> Array:
     if order == "high_first":
         steps = np.uint64(width - 8) - steps
     made = (words[..., None] >> steps).astype(np.uint8)
-    return made.reshape(*codes.shape[:-1], -1)
+    return made.reshape(*codes.shape[:-1], length * bits // 8)
 
 
 def unpack(data: Any, bits: int, size: int | None = None, *, order: str = "low_first") -> Array:
@@ -98,7 +98,7 @@ def unpack(data: Any, bits: int, size: int | None = None, *, order: str = "low_f
     [1, 2, 3, 4]
     """
     together = _checked(bits, order)
-    data = np.asarray(data)
+    data = np.atleast_1d(data)
     if data.dtype != np.uint8:
         if data.dtype.kind not in "iu" or (data.size and (int(data.min()) < 0 or int(data.max()) > 255)):
             raise TypeError(f"data has dtype {data.dtype}; bytes (uint8) were expected")
@@ -112,9 +112,11 @@ def unpack(data: Any, bits: int, size: int | None = None, *, order: str = "low_f
     places = np.arange(together, dtype=np.uint64) * np.uint64(bits)
     if order == "high_first":
         steps, places = np.uint64(width - 8) - steps, np.uint64(width - bits) - places
-    words = np.bitwise_or.reduce(data.reshape(*data.shape[:-1], -1, width // 8).astype(np.uint64) << steps, axis=-1)
+    words = np.bitwise_or.reduce(
+        data.reshape(*data.shape[:-1], data.shape[-1] * 8 // width, width // 8).astype(np.uint64) << steps, axis=-1
+    )
     codes = ((words[..., None] >> places) & np.uint64((1 << bits) - 1)).astype(np.uint8)
-    codes = codes.reshape(*data.shape[:-1], -1)
+    codes = codes.reshape(*data.shape[:-1], data.shape[-1] * 8 // bits)
     if size is None:
         return codes
     if not 0 <= size <= codes.shape[-1]:

@@ -65,7 +65,7 @@ class Scaling:
         The amax of the one block that there is, where the caller knows better.
     given : binary32, optional
         The caller's scale, in place of what the amax says.
-    rounding, rng : str, (words, seed)
+    rounding, random_bits, words, seed
         Of the elements, where the caller says so.
     """
 
@@ -77,6 +77,7 @@ class Scaling:
     given: Any = None
     amax: Any = None
     rounding: str = ""
+    random_bits: int | None = None
     words: Array | None = None
     seed: int = -1
     environment: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -103,7 +104,12 @@ class Scaling:
 
     @cached_property
     def rules(self) -> Rules:
-        return Rules(rounding=self.rounding or self.fmt.rounding, overflow=self.fmt.overflow, nan="max")
+        return Rules(
+            rounding=self.rounding or self.fmt.rounding,
+            overflow=self.fmt.overflow,
+            nan="max",
+            random_bits=self.random_bits,
+        )
 
     @cached_property
     def way(self) -> Factor:
@@ -262,7 +268,9 @@ class Scaling:
 
     def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
         """`BlockFormat.argmin`, where it is not the rounding."""
-        far = ~(np.abs(buffer.view(np.float32)) <= np.float32(2.0**20)) & ~np.isnan(bits.view(np.float32))
+        far = ~(np.abs(buffer.view(np.float32)) <= np.float32(2.0**20))
+        far |= np.repeat(s > np.float32(2.0**125), buffer.size // s.size)  # a product may overflow
+        far &= ~np.isnan(bits.view(np.float32))
         if far.any():
             x, d = bits.view(np.float32)[far], np.repeat(s, buffer.size // s.size)[far]
             table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)

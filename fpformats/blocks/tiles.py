@@ -58,7 +58,7 @@ class Tiling:
             return (self.count,) * len(self.shape)
         moved = [*self._moved()]
         moved[-1] = self.across
-        if self.tile[0] > 1:
+        if self.tile[0] > 1 and len(moved) > 1:
             moved[-2] = self.down
         moved.insert(self.axis, moved.pop())
         return tuple(moved)
@@ -102,7 +102,7 @@ class Tiling:
         """One a block, in the shape of `grid`."""
         if self.count <= 1:
             return scales.reshape(self.grid)
-        down = (self.down,) if self.tile[0] > 1 else ()
+        down = (self.down,) if self.tile[0] > 1 and len(self.shape) > 1 else ()
         ahead = self._moved()[: -1 - len(down)]
         return np.ascontiguousarray(np.moveaxis(scales.reshape(*ahead, *down, self.across), -1, self.axis))
 
@@ -126,11 +126,12 @@ def tiling(fmt: BlockFormat, shape: tuple[int, ...], axis: int = -1) -> Tiling:
         An axis that the array does not have.
     """
     dimensions = len(shape)
-    if not isinstance(axis, int) or not -max(dimensions, 1) <= axis < max(dimensions, 1):
+    reach = max(dimensions, 1)
+    if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool) or not -reach <= axis < reach:
         raise ValueError(
             f"axis={axis!r}: x has {dimensions} dimensions; an int from {-dimensions} to {dimensions - 1} was expected"
         )
-    axis %= max(dimensions, 1)
+    axis = int(axis) % reach
     rows, columns = fmt.block
     if rows is None and columns is None:  # the whole array is one row
         size = math.prod(shape)

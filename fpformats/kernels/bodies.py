@@ -524,6 +524,11 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         y = where(code == ZERO, r[R.EMIN], u(code << u(r[R.DROP] & TOP)))
         return where(u(code + ONE) > r[R.MAX_LINE], r[R.NAN], y)
 
+    @function
+    def decoded_top(code, r):
+        """The code is the source's top bits: whatever it is, it is moved there."""
+        return u(code << u(r[R.SIGN_SHIFT] & TOP))
+
     return {
         "round": (nearest, nearest_no_negative_zero, nearest_finite, aligned),
         "modes": (
@@ -552,5 +557,12 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
             encode_unsigned,
             encode_power,
         ),
-        "decode": (decoded, decoded_with_inf, decoded_with_one_nan, decoded_twos_complement, decoded_power),
+        "decode": (
+            decoded,
+            decoded_with_inf,
+            decoded_with_one_nan,
+            decoded_twos_complement,
+            decoded_power,
+            decoded_top,
+        ),
     }
