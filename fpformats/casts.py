@@ -136,6 +136,8 @@ def quantize(
 ) -> Any:  # fmt: skip
     """Round every element to a value of the format, and keep it as a float.
 
+    With a block format, every block is scaled, rounded and scaled back as its recipe says.
+
     Parameters
     ----------
     x : array_like or number
@@ -160,7 +162,7 @@ def quantize(
     profile : str, optional
         A named implementation (see `profiles`) that decides all of the above.
     axis : int
-        For block formats only; element formats ignore it.
+        For block formats only, the axis along which blocks run; element formats ignore it.
     rng : int, array of integers, or (either, number of bits), optional
         For the stochastic modes: a seed, or explicit random bits, one integer an element. A seed
         gives 32 bits an element from Philox4x32-10, of which ``(seed, N)`` uses the top N; an array
@@ -188,12 +190,18 @@ def quantize(
     Each element is rounded exactly once (IEEE 754-2019 clause 4.3; OCP OFP8; IEEE P3109 4.7).
     Gradients are not tracked.
 
+    A block format's recipe decides everything but `rounding` (where the default means the recipe's own) and `rng`;
+    `encode_blocks` takes what else a recipe can be given. Its result is float32, cast to the container's type: a value
+    beyond float16 becomes infinite there.
+
     Examples
     --------
     >>> quantize([0.1, 1.06, 449.0, 1e9], "e4m3").tolist()
     [0.1015625, 1.0, 448.0, 448.0]
     >>> quantize(3.1, "e2m1"), quantize(1e9, "e5m2"), quantize(1e9, "e5m2", overflow="saturate")
     (3.0, inf, 57344.0)
+    >>> quantize([0.01, 0.02, 0.035, 0.06], "mxfp4").tolist()
+    [0.01171875, 0.0234375, 0.03125, 0.046875]
     """
     number = type(x) is float and x == x and out is None
     if (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:

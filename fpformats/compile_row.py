@@ -221,7 +221,8 @@ def build_row(
     ends = _ends(fmt, rules, rules.rounding)
     _rounding_fields(row, fmt, rules, width)
     _end_fields(row, fmt, rules, width, stand_ins, ends, codes)
-    _code_fields(row, fmt, rules, width, ends)
+    if size > R.CLAMP:
+        _code_fields(row, fmt, rules, width, ends)
     if size > R.SIGN_CODE:
         _mode_fields(row, fmt, rules, width, source)
     if kernel == "modes" and fit(fmt, width) == "narrow":
@@ -261,7 +262,7 @@ def _end_fields(
     """Overflow, infinity and NaN."""
     row[R.LAST] = _last(fmt, "nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding, width)
     nan = stand_ins.get("nan", stand_ins["max"])
-    smallest = 0 if codes else value_bits(fmt.value_of_line(fmt.min_line), width)
+    smallest = 0 if codes or fmt.has_zero else value_bits(fmt.value_of_line(fmt.min_line), width)
     row[R.BELOW] = nan[0] if rules.negative_of(fmt.has_inf) == "nan" and fmt.has_nan else smallest
     row[R.ZERO_VALUE] = nan[0] if rules.zero == "nan" and fmt.has_nan else smallest
     row[R.LARGEST] = _line_bits(fmt, fmt.max_line, width)

@@ -156,7 +156,7 @@ class Format:
         )
 
     # --- the code space -----------------------------------------------------------------------
-    @property
+    @cached_property
     def bits(self) -> int:
         """Width of a code in bits."""
         return int(self.signed) + self.exponent_bits + self.mantissa_bits
@@ -171,12 +171,12 @@ class Format:
         """Mantissa bits without the leading one (NumPy's finfo name)."""
         return self.mantissa_bits
 
-    @property
+    @cached_property
     def sign_bit(self) -> int:
         """The sign's place in a code; 0 for an unsigned format."""
         return 1 << (self.bits - 1) if self.signed else 0
 
-    @property
+    @cached_property
     def emin(self) -> int:
         """Exponent of the smallest normal number: 1 - bias, or -bias where code 0 is not a zero."""
         return (1 if self.has_zero else 0) - self.bias  # type: ignore[operator]
@@ -186,7 +186,7 @@ class Format:
         """NumPy's name for `emin`."""
         return self.emin
 
-    @property
+    @cached_property
     def min_line(self) -> int:
         """The line of code 0."""
         return 0 if self.has_zero else 1 << self.mantissa_bits
@@ -204,39 +204,39 @@ class Format:
             return limit
         return top
 
-    @property
+    @cached_property
     def top_line(self) -> int:
         """The last line that a code can name."""
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1 + self.min_line
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         """The code of the largest finite value."""
         return self.max_line - self.min_line
 
-    @property
+    @cached_property
     def has_inf(self) -> bool:
         return self.inf_codes == 1
 
-    @property
+    @cached_property
     def has_negative_zero(self) -> bool:
         return self.signed and self.has_zero and self.negative_zero and not self.twos_complement
 
-    @property
+    @cached_property
     def nan_at_sign(self) -> bool:
         """Whether the sign-only code is the one NaN (FNUZ, signed P3109)."""
         return self.signed and not self.negative_zero and not self.twos_complement
 
-    @property
+    @cached_property
     def has_nan(self) -> bool:
         return bool(self.nan_codes) or self.nan_at_sign
 
-    @property
+    @cached_property
     def inf_code(self) -> int | None:
         """The code of +inf, or None."""
         return self.top_line - self.min_line - self.nan_codes if self.inf_codes else None  # type: ignore[operator]
 
-    @property
+    @cached_property
     def nan_code(self) -> int | None:
         """The canonical quiet NaN, positive where NaN has a sign; None without NaN.
 

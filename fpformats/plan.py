@@ -332,7 +332,7 @@ def encode_plan(source: Format, fmt: Format, rules: Rules, seeded: bool = True) 
     how = fit(fmt, width)
     plain = how in ("narrow", "aligned") and plain_ends(fmt)
     direct = how != "general" and width.bits == 32 and _steady(fmt, rules) and adjacent_ends(fmt, rules)
-    exact = _exact_encode_stages(fmt)
+    exact = None if direct and fmt.bits <= 16 else _exact_encode_stages(fmt)
     by_value = _choose(fmt, rules, width)[0] != "general" and (not random or (plain and width.bits == 32))
     if direct and fmt.bits <= 16:
         stages.append(_encode_stage(fmt, rules, source))
