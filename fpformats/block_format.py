@@ -80,8 +80,8 @@ class BlockFormat:
     argmin : bool
         Whether an element is the first of the values with the least binary32 difference: another one than the nearest
         only where x is so large beside its scale that the differences are rounded to one.
-    select : tuple of str, float
-        4over6: what the two candidates' errors are made of, ``mae`` or ``mse``, and E4M3's largest number there.
+    select : str
+        4over6: what the two candidates' errors are made of, ``mae`` or ``mse``.
     order : str
         Of the nibbles that hold 4-bit codes: ``low_first``, ``high_first`` or ``ggml``.
     tier : int
@@ -121,7 +121,7 @@ class BlockFormat:
     zero: str = "keep"
     symmetric: bool = False
     argmin: bool = False
-    select: tuple[str, float] | None = None
+    select: str = ""
     order: str = "low_first"
     tier: int = 1
     clause: str = ""
@@ -211,7 +211,7 @@ class BlockFormat:
         if self.stored:
             say("stored", self.stored)
         if self.select:
-            say("select", f"of v and v * 1.5 the one with the smaller {self.select[0]}, v of two that are equal")
+            say("select", f"of v and v * 1.5 the one with the smaller {self.select}, v of two that are equal")
         say("y", self.y)
         nan = "undefined" if self.nan_code is None else f"{self.nan_code:#x}"
         say(

@@ -986,3 +986,16 @@ def test_what_cannot_be_packed_or_swizzled() -> None:
         fp.encode_blocks(np.ones(40), "mxfp4_ggml").packed()
     with pytest.raises(ValueError, match="fp8_e4m3_row_torchao: only scale codes of one byte are swizzled"):
         fp.encode_blocks(np.ones(32), ROWS).swizzled_scales()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_scale_for_every_block_of_many_chunks(axis):
+    """Scales in the grid's shape reach their own blocks, also where the work is cut into chunks."""
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(1024, 1024)).astype(np.float32)
+    shape = (8, 1024) if axis == 0 else (1024, 8)
+    scale = np.exp2(rng.integers(-3, 4, shape)).astype(np.float32)
+    made = fp.encode_blocks(x, "fp8_e4m3_1x128_te_fp32scale", axis=axis, scale=scale)
+    expected = fp.encode(x * np.repeat(scale, 128, axis=axis), "e4m3", overflow="saturate")
+    np.testing.assert_array_equal(made.codes, expected)
+    np.testing.assert_array_equal(made.scales, 1 / scale)

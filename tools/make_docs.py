@@ -131,7 +131,7 @@ def recipe_rows(names: list[str]) -> str:
             ", ".join(filter(None, [
                 fmt.rounding if fmt.rounding != "nearest_even" else "", fmt.overflow if fmt.overflow != "saturate" else "",
                 f"zeros: {fmt.zero}" if fmt.zero != "keep" else "", f"NaN {nan}",
-                f"4over6 by {fmt.select[0]}" if fmt.select else "",
+                f"4over6 by {fmt.select}" if fmt.select else "",
             ])), f"`{fmt.q}`", "; ".join(ends), fmt.clause,
         ])  # fmt: skip
     head = ["name", "element, block, scale", "z", "v", "rule", "y", "element's rounding", "value", "special", "source"]

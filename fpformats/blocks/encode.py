@@ -159,7 +159,9 @@ class _Prepared:
             raise ValueError(f"scale has {value.size} numbers; 1 or {self.tiling.count} were expected")
         if not (np.isfinite(value) & (value > 0)).all():
             raise ValueError("scale: finite positive numbers were expected")
-        return value.reshape(()) if value.size == 1 else value.reshape(-1)
+        if value.size == 1:
+            return value.reshape(())
+        return self.tiling.cut_scales(value.reshape(self.tiling.grid))
 
     def _random(self, fmt: BlockFormat, rounding: str, rng: Any) -> tuple[Any, int]:
         if rounding:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Factor", "evaluate", "factor", "names"]
+__all__ = ["Factor", "evaluate", "factor"]
 
 Value = Any
 Environment = Mapping[str, Any]
@@ -27,36 +27,19 @@ OPERATORS: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
 }
 
 
-def _finite(x: Value, other: Value) -> Value:
-    return np.where(np.isinf(x), other, x)
-
-
-def _finite_or(x: Value, other: Value) -> Value:
-    return np.where(np.isfinite(x), x, other)
-
-
 #: none of them rounds; a NaN among what is compared stays
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "min": np.minimum,
     "max": np.maximum,
-    "noinf": _finite,
-    "finite": _finite_or,
-    "unless_zero": lambda s, value: np.where(
-        s == 0, type(value[()])(0) if np.ndim(value) == 0 else value.dtype.type(0), value
-    ),
+    "noinf": lambda x, other: np.where(np.isinf(x), other, x),
+    "finite": lambda x, other: np.where(np.isfinite(x), x, other),
+    "unless_zero": lambda s, value: np.where(s == 0, np.float32(0), value),
 }
 
 
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
-
-
-@lru_cache(maxsize=512)
-def names(text: str) -> frozenset[str]:
-    """The variables in an expression."""
-    calls = {node.func for node in ast.walk(_parsed(text)) if isinstance(node, ast.Call)}
-    return frozenset(node.id for node in ast.walk(_parsed(text)) if isinstance(node, ast.Name) and node not in calls)
 
 
 def evaluate(text: str, environment: Environment) -> Value:

@@ -48,8 +48,6 @@ def run_select(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
 
 def _candidate(scaling: Scaling, v: str, bits: Array, a: Array, first: int, k: int) -> tuple[Array, Array, Array]:
     """(error, stored scale, codes) of blocks."""
-    assert scaling.fmt.select is not None
-    mode, _ = scaling.fmt.select
     stored, _, f = scaling.scales(a, 0x7FFFFFFF, first, v)
     y, made = np.empty_like(bits), np.empty(bits.size, np.uint8)
     scaling.scaled(engine.blocks_kernel(bits.size), bits, y, f, k)
@@ -59,7 +57,7 @@ def _candidate(scaling: Scaling, v: str, bits: Array, a: Array, first: int, k: i
     t = decode_scales(scaling.fmt, stored)[:, None]
     q = decode32(made, scaling.element).reshape(-1, k)
     off = np.asarray(evaluate(scaling.fmt.q, {**columns, "q": q, "s": t})) - bits.view(np.float32).reshape(-1, k)
-    each = (off * off if mode == "mse" else np.abs(off)).reshape(a.size, -1, ROW)
+    each = (off * off if scaling.fmt.select == "mse" else np.abs(off)).reshape(a.size, -1, ROW)
     total = each[..., 0].copy()
     for j in range(1, ROW):
         total += each[..., j]

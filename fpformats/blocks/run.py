@@ -139,7 +139,7 @@ class Scaling:
     @cached_property
     def used(self) -> Array:
         """Every code's scale as `y` uses it."""
-        s = SCALES[self.fmt.scale]().copy()
+        s = scale_values(self.fmt.scale).copy()
         for code, value in self.fmt.scale_at:
             s[code] = value
         return s
@@ -152,11 +152,14 @@ class Scaling:
     @cached_property
     def values(self) -> Array | None:
         """Every code's factor on the way out; None where more than the code decides it."""
-        linear, s = factor(self.fmt.q), SCALES.get(self.fmt.scale)
-        return None if linear is None or s is None else self._table(linear.expression, s=s(), t=s())
+        linear = factor(self.fmt.q)
+        if linear is None or self.fmt.scale == "fp32":
+            return None
+        s = scale_values(self.fmt.scale)
+        return self._table(linear.expression, s=s, t=s)
 
     def _table(self, text: str, **scales: Array) -> Array | None:
-        if self.fmt.scale == "fp32" or np.ndim(self.z) or np.ndim(self.G):
+        if np.ndim(self.z) or np.ndim(self.G):
             return None
         with np.errstate(all="ignore"):
             made = evaluate(text, {**self.environment, "z": np.float32(self.z), "G": np.float32(self.G), **scales})
@@ -173,7 +176,7 @@ class Scaling:
         if self.given is None:
             made = scale_codes(fmt.rule, _of_size(evaluate(v or fmt.v, environment), a.size), coded)
         else:
-            made = np.array(np.broadcast_to(self.given, a.shape))
+            made = np.array(np.broadcast_to(self.level(self.given, first, first + a.size), a.shape))
         for old, new in fmt.code_at:
             made = np.where(made == old, np.uint8(new), made)
         special = [(_holds(row[0], a, made, self), *row[1:]) for row in fmt.special if self._possible(row[0], a, most)]
@@ -297,25 +300,15 @@ def _holds(condition: str, a: Array, made: Array, scaling: Scaling) -> Array:
     raise ValueError(f"{scaling.fmt.name}: unknown condition {condition!r}")
 
 
-@lru_cache(maxsize=1)
-def _e8m0() -> Array:
-    bits = np.arange(256, dtype=np.uint32) << np.uint32(23)
-    bits[0], bits[255] = 0x400000, 0x7FC00000
-    return bits.view(np.float32)
-
-
-@lru_cache(maxsize=1)
-def _e4m3() -> Array:
-    return decode32(np.arange(256, dtype=np.uint8), "e4m3")
-
-
-#: scale format -> every code's value
-SCALES: dict[str, Callable[[], Array]] = {"e8m0": _e8m0, "e4m3": _e4m3}
+@lru_cache(maxsize=8)
+def scale_values(name: str) -> Array:
+    """Every code's value of a scale format."""
+    return decode32(np.arange(256, dtype=np.uint8), name)
 
 
 def decode_scales(fmt: BlockFormat, codes: Array) -> Array:
     """Stored scales as binary32 numbers."""
-    return np.asarray(codes, np.float32) if fmt.scale == "fp32" else SCALES[fmt.scale]().take(codes)
+    return np.asarray(codes, np.float32) if fmt.scale == "fp32" else scale_values(fmt.scale).take(codes)
 
 
 # --- loops ----------------------------------------------------------------------------------------
@@ -373,7 +366,7 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None])
 
 def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
     """Codes of numbers (binary32 bits, one block a row) and stored scales."""
-    if scaling.fmt.select is not None:
+    if scaling.fmt.select:
         from .four_over_six import run_select
 
         run_select(scaling, x, codes, stored)
@@ -395,7 +388,7 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
 
 def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
     """Values (binary32 bits) that the codes decode to, without the codes."""
-    if scaling.fmt.select is not None:
+    if scaling.fmt.select:
         codes = np.empty(x.shape, np.uint8)
         run_encode(scaling, x, codes, stored)
         run_decode(scaling, codes, stored, out)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elements import encode32
+from ..elements import decode32, encode32
 from ..rounding import Rules
 
 __all__ = ["RULES", "scale_codes"]
@@ -84,7 +84,7 @@ def _close() -> tuple[Array, Array]:
         e = field - 127
         if e == 0:
             continue  # numbers near 1 have logarithms as small as need be
-        size = math.floor(math.log2(abs(e)))
+        size = abs(e).bit_length() - 1
         inward = size - (abs(e) == 1 << size)  # the spacing on the side of zero
         over, under = (size, inward) if e > 0 else (inward, size)
         above[field] = math.floor(math.expm1(2.0 ** (over - 24) * math.log(2)) * 2**23)
@@ -168,7 +168,7 @@ def rp_1_254(v: Array) -> Array:
 
 def _power(codes: Array) -> Array:
     """2^(code - 127)."""
-    return np.where(codes == 0, np.uint32(0x400000), codes.astype(np.uint32) << np.uint32(23)).view(np.float32)
+    return decode32(codes.astype(np.uint8), "e8m0")
 
 
 RULES: dict[str, Callable[..., Array]] = {
