@@ -14,7 +14,8 @@ from ..block_format import BlockFormat
 from ..registry import get, get_element
 from .files import load_block_array, save_block_array
 from .layouts import pack, swizzled
-from .run import Scaling, run_decode
+from .run import run_decode
+from .scaling import Scaling
 from .tiles import Tiling, tiling
 
 __all__ = ["BlockArray", "block_format"]

@@ -20,7 +20,8 @@ from ..rounding import rounding as rounding_row
 from ..scalars import as_scalar, exact_integers
 from .array import BlockArray, block_format
 from .expressions import evaluate
-from .run import CHUNK, Scaling, amax_of, run_encode, run_quantize
+from .run import CHUNK, amax_of, run_encode, run_quantize
+from .scaling import Scaling
 from .tiles import Tiling, tiling
 
 __all__ = ["encode_blocks", "quantize_blocks", "tensor_amax"]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .. import engine
 from ..elements import decode32
 from .expressions import evaluate
-from .run import CHUNK, Scaling, decode_scales
+from .run import CHUNK
+from .scaling import Scaling, decode_scales
 
 __all__ = ["run_select"]
 
