@@ -8,7 +8,7 @@ from functools import cached_property
 __all__ = ["BITS", "BlockFormat"]
 
 #: bits of the formats that elements and scales have
-BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8, "e8m0": 8, "fp32": 32}
+BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8, "mxint4_element": 4, "e8m0": 8, "fp32": 32}
 
 WORDS = """\
 Every operator is one float32 operation to nearest even; d(...) rounds to the input's type as well; f64(...)
@@ -48,8 +48,12 @@ class BlockFormat:
         Expression over a, z, eps.
     rule : str
         How v (or a, for rules that read its exponent) becomes a scale: a name in `blocks.scales.RULES`.
+    s : str
+        Rule by which v becomes `s`, where that is not the value of the code that is stored; or "".
     y : str
         Expression over x, s, z: what is rounded to the element.
+    y_at : tuple of (float, float)
+        Magnitudes of y that are rounded as if they were others.
     q : str
         Expression over q, s, t, z: the value that an element decodes to.
     z : str
@@ -64,7 +68,7 @@ class BlockFormat:
         Whether a NaN counts in an amax: ``propagate`` or ``ignore``.
     special : tuple of (condition, code, s)
         What an amax that is "zero", "inf", "nan" or "nonfinite" becomes, as a code and as the number that `y` uses;
-        None leaves it to the rule.
+        None leaves it to the rule. A condition may name the one type of the input for which it holds: "nan bf16".
     code_at, scale_at : tuple of (code, code), of (code, float)
         Codes stored in place of others, and scales that `y` uses in place of a code's value.
     rounding : str
@@ -80,6 +84,8 @@ class BlockFormat:
     argmin : bool
         Whether an element is the first of the values with the least binary32 difference: another one than the nearest
         only where x is so large beside its scale that the differences are rounded to one.
+    argmin_of : str
+        What the differences are taken from: ``x`` for |q s - x|, ``y`` for |q - y|.
     select : str
         4over6: what the two candidates' errors are made of, ``mae`` or ``mse``.
     order : str
@@ -110,6 +116,7 @@ class BlockFormat:
     z: str = ""
     second: str = ""
     second_of: str = "tensor"
+    s: str = ""
     stored: str = ""
     amax_nan: str = "propagate"
     special: tuple[tuple[str, int | None, float], ...] = ()
@@ -121,6 +128,8 @@ class BlockFormat:
     zero: str = "keep"
     symmetric: bool = False
     argmin: bool = False
+    argmin_of: str = "x"
+    y_at: tuple[tuple[float, float], ...] = ()
     select: str = ""
     order: str = "low_first"
     tier: int = 1
@@ -208,17 +217,22 @@ class BlockFormat:
             say("", f"the code {new} instead of {old}")
         for code, value in self.scale_at:
             say("", f"where the code is {code}: s = {value:g}")
+        if self.s:
+            say("s", f"v by: {self.s}")
         if self.stored:
             say("stored", self.stored)
         if self.select:
             say("select", f"of v and v * 1.5 the one with the smaller {self.select}, v of two that are equal")
         say("y", self.y)
+        for old_y, new_y in self.y_at:
+            say("", f"where |y| is {old_y!r}: {new_y!r}, with the sign of y")
         nan = "undefined" if self.nan_code is None else f"{self.nan_code:#x}"
+        difference = {"x": "|q s - x|", "y": "|q - y|"}[self.argmin_of]
         say(
             "element",
             f"y to {self.element} by {self.rounding}, {self.overflow}; NaN is {nan}; zeros: {self.zero}"
             + ("; the most negative code is unused" if self.symmetric else "")
-            + ("; the first of those with the least |k s - x| in float32" if self.argmin else ""),
+            + (f"; the first of those with the least {difference} in float32" if self.argmin else ""),
         )
         say("value", self.q)
         return "\n".join([*lines, WORDS])

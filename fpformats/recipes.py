@@ -25,6 +25,13 @@ ELEMENTS = {
 }
 MX_NAMES = {"e4m3": "mxfp8_e4m3", "e5m2": "mxfp8_e5m2", "e3m2": "mxfp6_e3m2", "e2m3": "mxfp6_e2m3", "e2m1": "mxfp4"}
 FP8_NAN = 0x7F  # hardware's and torch's, in both FP8 formats
+MLX_FP4: dict[str, Any] = {
+    "rounding": "nearest_zero",
+    "argmin": True,
+    "argmin_of": "y",
+    "zero": "drop",
+    "nan_code": 0,
+}
 WHOLE: tuple[int | None, int | None] = (None, None)
 TILES: dict[str, tuple[int | None, int | None]] = {
     "tensor": WHOLE,
@@ -202,6 +209,21 @@ def _other_mx() -> Iterator[BlockFormat]:
                 zero="keep" if element in ("e4m3", "e5m2") else "drop",
                 tier=2,
             )
+    yield from _microxcaling()
+    for element in ("e4m3", "e2m1"):
+        four = element == "e2m1"
+        yield from _mx(
+            "_mlx",
+            "MLX 0.32.4 quantize on the CPU" + (": the first of the nearest of 16 values" if four else ""),
+            elements=element,
+            v="d(a / LARGEST)",
+            rule="rp_wrap",
+            s="rp_power",
+            special=(("nonfinite", 128, 2.0**-127), ("nonfinite bf16", 0, 2.0**-127)),
+            y="d(x / s)",
+            tier=2,
+            **(MLX_FP4 if four else {"nan_code": 0x7E}),
+        )
     yield BlockFormat(
         "mxfp4_ggml",
         "e2m1",
@@ -220,6 +242,31 @@ def _other_mx() -> Iterator[BlockFormat]:
         order="ggml",
         clause="ggml / gguf 0.19 MXFP4: the nearest of 16 products, the first of two",
     )
+
+
+def _microxcaling() -> Iterator[BlockFormat]:
+    """Elements are floor(v + 1/2) in float32: just below half of the smallest that is a whole one."""
+    clause = "microxcaling 7bc41952 mx_ops.py, elemwise_ops.py: round={}"
+    half_of_smallest = {"e4m3": -10, "e5m2": -17, "e3m2": -5, "e2m3": -4, "e2m1": -2, "int8": -7, "mxint4_element": -3}
+    for suffix, word, rounding in (("", "nearest", "nearest_away"), ("_even", "even", "nearest_even")):
+        for element, exponent in half_of_smallest.items():
+            power = 2.0**exponent
+            facts: dict[str, Any] = {
+                "v": "a or 2 ** -126",
+                "y": "x / s",
+                "special": (("nonfinite", 255, NAN),),
+                "rounding": rounding,
+                "y_at": ((power - power * 2.0**-24, power * 2),),
+                "tier": 2,
+                "clause": clause.format(word),
+            }
+            if element in ELEMENTS:
+                facts |= {"rule": "floor_log2f EMAX", "zero": "drop_exact"}
+                yield from _mx(f"_microxcaling{suffix}", elements=element, **facts)
+            else:
+                name = f"{'mxint8' if element == 'int8' else 'mxint4'}_microxcaling{suffix}"
+                facts |= {"rule": "floor_log2f 0", "q": "q * s", "symmetric": True}
+                yield BlockFormat(name, element, (1, 32), "e8m0", **facts)
 
 
 def _nvfp4(name: str, clause: str, v: str, y: str, q: str, **facts: Any) -> BlockFormat:
@@ -316,6 +363,16 @@ def _nvfp4_rows() -> Iterator[BlockFormat]:
     )
     yield _nvfp4("nvfp4_direct", "triton_kernels nvfp4_direct", "a / 6", "x * unless_zero(s, 1 / s)", "q * s", tier=2)
     yield _nvfp4(
+        "nvfp4_mlx",
+        "MLX 0.32.4 quantize on the CPU: the first of the nearest of 16 values",
+        "d(a / 6)",
+        "d(x / s)",
+        "q * s",
+        code_at=((0x7F, 0x7E),),
+        tier=2,
+        **MLX_FP4,
+    )
+    yield _nvfp4(
         "nvfp4_ggml",
         "ggml NVFP4: UE4M3 half up, the nearest of 16 products",
         "a / 6",
@@ -395,6 +452,33 @@ def _fp8_rows() -> Iterator[BlockFormat]:
                 "q * t",
                 rule=rule,
             )
+    for suffix, rule, fp4_rule in (("", "fp32", "fp32"), ("_ue8m0", "pow2_ceil_log2f", "rp_1_254")):
+        yield _fp8(
+            f"deepseek{suffix}",
+            "e4m3",
+            "1x128",
+            "DeepSeek-V3 9b4e9788 inference/kernel.py: its scales; elements by an exact division, not a GPU's",
+            "max(a, 1e-4) / LARGEST",
+            "x / s",
+            "q * t",
+            rule=rule,
+            amax_nan="ignore",
+            tier=2,
+        )
+        yield BlockFormat(
+            f"fp4_1x128_deepgemm{suffix}",
+            "e2m1",
+            (1, 128),
+            "fp32",
+            "max(a, 1e-4) / 6",
+            fp4_rule,
+            "x * (1 / s)",
+            "q * t",
+            rounding="nearest_zero",
+            zero="drop",
+            tier=2,
+            clause="DeepGEMM 54e22612 utils/math.py, FP4: every tie toward zero",
+        )
     for tile in ("tensor", "row", "128x128"):
         yield _fp8(
             "modelopt",

@@ -47,6 +47,8 @@ _ROWS = (
     _row("e2m3", 2, 3, f"{MX}.2 (FP6 E2M3)", **_FINITE),
     _row("e2m1", 2, 1, f"{MX}.3 (FP4 E2M1)", **_FINITE),
     _row("int8", 0, 7, f"{MX}.4 (INT8: two's complement, implied scale 2^-6)", bias=0, twos_complement=True),
+    _row("mxint4_element", 0, 3, "microxcaling 7bc41952 formats.py (int4: two's complement, implied scale 2^-2)",
+         bias=0, twos_complement=True),
     # scale types
     _row("e8m0", 8, 0, "OCP MX v1.0 section 5.4.1 (E8M0)", bias=127, signed=False, has_zero=False,
          subnormals=False, **_ONE_NAN),

@@ -67,14 +67,21 @@ def compare_recorded(recipe: str, case: Case, expected: BlockResult) -> None:
 
 
 # --- hostile numbers ------------------------------------------------------------------------------
+#: integers in two's complement: how many bits, and how many of them are a fraction
+INTEGERS = {"int8": (8, 6), "mxint4_element": (4, 2)}
+
+
 def largest(fmt: BlockFormat) -> float:
-    return 127.0 if fmt.element == "int8" else ELEMENTS[fmt.element].max
+    if fmt.element in INTEGERS:
+        return float(2 ** (INTEGERS[fmt.element][0] - 1) - 1)
+    return ELEMENTS[fmt.element].max
 
 
 def values(fmt: BlockFormat) -> np.ndarray:
     """The magnitudes of the elements."""
-    if fmt.element == "int8":
-        return np.arange(128) / 64
+    if fmt.element in INTEGERS:
+        bits, fraction = INTEGERS[fmt.element]
+        return np.arange(2 ** (bits - 1)) / 2**fraction
     element: Format = ELEMENTS[fmt.element]
     return np.array([element.value(code) for code in range(element.top + 1)])
 

@@ -129,6 +129,19 @@ def floor_log2f_wrap(a: Array, emax: int) -> Array:
     return (np.where(_bits(a) < np.uint32(1 << 23), small, _floor_log2f(a)) - emax) & 0xFF
 
 
+def rp_wrap(v: Array) -> Array:
+    """The smallest power of two that is not below v, down to 2^-149, as the last eight bits of its exponent + 127.
+
+    0 counts as 1.
+    """
+    return (_rp_exponent(v) + 127) & 0xFF
+
+
+def _rp_exponent(v: Array) -> Array:
+    m, e = np.frexp(v)  # exact: v = m 2^e, 1/2 <= m < 1
+    return e.astype(np.int32) - (m == 0.5)
+
+
 # --- E4M3 -------------------------------------------------------------------------------------------
 def rne(v: Array) -> Array:
     """To nearest even, saturating."""
@@ -166,6 +179,16 @@ def rp_1_254(v: Array) -> Array:
     return _power(np.clip(rp(v), 1, 254))
 
 
+def pow2_ceil_log2f(v: Array) -> Array:
+    """2^ceil(RN(log2 v)); 0, an infinity and NaN stay."""
+    return np.where((v > 0) & np.isfinite(v), _power(ceil_log2f(v)), v)
+
+
+def rp_power(v: Array) -> Array:
+    """The smallest power of two that is not below v, down to 2^-149; 1 for 0."""
+    return np.ldexp(np.float32(1), _rp_exponent(v)).astype(np.float32)
+
+
 def _power(codes: Array) -> Array:
     """2^(code - 127)."""
     return decode32(codes.astype(np.uint8), "e8m0")
@@ -174,8 +197,8 @@ def _power(codes: Array) -> Array:
 RULES: dict[str, Callable[..., Array]] = {
     rule.__name__: rule
     for rule in (
-        floor, ceil, half_up, rp, up, down, ceil_log2f, floor_log2f, ceil_log2f_of, floor_log2f_wrap, rne, ggml, fp32,
-        pow2_floor, pow2_floor_log2f, rp_1_254,
+        floor, ceil, half_up, rp, up, down, ceil_log2f, floor_log2f, ceil_log2f_of, floor_log2f_wrap, rp_wrap, rne, ggml,
+        fp32, pow2_floor, pow2_floor_log2f, pow2_ceil_log2f, rp_1_254, rp_power,
     )
 }  # fmt: skip
 

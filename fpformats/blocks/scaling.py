@@ -123,7 +123,7 @@ class Scaling:
     @cached_property
     def factors(self) -> Array | None:
         """Every code's factor; None where more than the code decides it."""
-        return None if self.fmt.scale == "fp32" else self._table(self.way.expression, s=self.used)
+        return None if self.fmt.scale == "fp32" or self.fmt.s else self._table(self.way.expression, s=self.used)
 
     @cached_property
     def values(self) -> Array | None:
@@ -150,7 +150,8 @@ class Scaling:
         environment = self.block_environment(first, first + a.size, a=a)
         coded = fmt.scale != "fp32"
         if self.given is None:
-            made = scale_codes(fmt.rule, _of_size(evaluate(v or fmt.v, environment), a.size), coded)
+            number = _of_size(evaluate(v or fmt.v, environment), a.size)
+            made = scale_codes(fmt.rule, number, coded)
         else:
             made = np.array(np.broadcast_to(self.level(self.given, first, first + a.size), a.shape))
         for old, new in fmt.code_at:
@@ -160,7 +161,7 @@ class Scaling:
         if not special and self.factors is not None:
             # a few thousand codes: clipping, which never happens, is quicker than looking for a wrong one
             return made, None, self.factors.take(made, mode="clip")
-        s = self.used.take(made) if coded else made
+        s = scale_codes(fmt.s, number, False) if fmt.s else self.used.take(made) if coded else made
         for where, code, value in special:
             s = np.where(where, np.float32(value), s)
             made = made if code is None else np.where(where, np.uint8(code), made)
@@ -173,7 +174,7 @@ class Scaling:
         """Whether it can hold for one of them."""
         if self.given is not None:
             return False
-        return condition == "zero" or most >= (0x7F000000 if condition == "carry" else 0x7F800000)
+        return condition.startswith("zero") or most >= (0x7F000000 if condition == "carry" else 0x7F800000)
 
     def value_factors(self, stored: Array, first: int) -> Array | None:
         """By what elements of blocks go on their way out; None where `BlockFormat.q` is not linear."""
@@ -208,7 +209,9 @@ class Scaling:
         x * f + 0 is the product without -0, x * f - 0 the product.
         """
         stages, plain = self._quantize.stages, not (self.way.again or self.way.divide or self.out_divides)
-        if not plain or self.fmt.zero not in ("keep", "drop_exact") or self.fmt.symmetric or len(stages) != 1:
+        if not plain or self.fmt.zero not in ("keep", "drop_exact") or self.fmt.symmetric or self.fmt.y_at:
+            return None
+        if len(stages) != 1:
             return None
         if stages[0].what != "round32" or stages[0].kind not in (0, 2):
             return None
@@ -224,6 +227,9 @@ class Scaling:
             np.add(values, np.float32(0), out=values)
         elif self.fmt.zero == "minus_exact":
             values[values == 0] = np.float32(-0.0)
+        for old, new in self.fmt.y_at:
+            at = np.abs(values) == np.float32(old)
+            values[at] = np.copysign(np.float32(new), values[at])
         if self.fmt.symmetric:
             np.maximum(values, np.float32(-float(self.element.max)), out=values)
 
@@ -247,11 +253,16 @@ class Scaling:
 
     def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
         """`BlockFormat.argmin`, where it is not the rounding."""
-        far = ~(np.abs(buffer.view(np.float32)) <= np.float32(2.0**20))
-        far |= np.repeat(s > np.float32(2.0**125), buffer.size // s.size)  # a product may overflow
-        far &= ~np.isnan(bits.view(np.float32))
+        y = buffer.view(np.float32)
+        far = ~(np.abs(y) <= np.float32(2.0**20))
+        if self.fmt.argmin_of == "y":
+            numbers, s = y, np.ones(1, np.float32)
+        else:
+            numbers = bits.view(np.float32)
+            far |= np.repeat(s > np.float32(2.0**125), buffer.size // s.size)  # a product may overflow
+        far &= ~np.isnan(numbers)
         if far.any():
-            x, d = bits.view(np.float32)[far], np.repeat(s, buffer.size // s.size)[far]
+            x, d = numbers[far], np.repeat(s, buffer.size // s.size)[far]
             table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)
             out[far] = np.argmin(np.abs(table * d[:, None] - x[:, None]), axis=1)
 
@@ -263,6 +274,9 @@ def _of_size(value: Any, count: int) -> Array:
 
 
 def _holds(condition: str, a: Array, made: Array, scaling: Scaling) -> Array:
+    condition, _, source = condition.partition(" ")
+    if source not in ("", scaling.source.name):
+        return np.zeros(a.shape, bool)
     if condition == "zero":
         return np.maximum(a, np.float32(scaling.eps)) == 0
     if condition == "inf":
