@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .blocks.array import BlockArray
     from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
+    from .blocks.hadamard import hadamard
     from .blocks.layouts import pack, unpack
     from .explore.compare import compare
     from .explore.explain import explain
@@ -35,6 +36,7 @@ _LAZY = {
     "compare": "explore.compare",
     "encode_blocks": "blocks.encode",
     "explain": "explore.explain",
+    "hadamard": "blocks.hadamard",
     "pack": "blocks.layouts",
     "tensor_amax": "blocks.encode",
     "unpack": "blocks.layouts",
@@ -55,6 +57,7 @@ __all__ = [
     "explain",
     "formats",
     "get",
+    "hadamard",
     "pack",
     "profiles",
     "quantize",

@@ -8,7 +8,8 @@ from functools import cached_property
 __all__ = ["BITS", "BlockFormat"]
 
 #: bits of the formats that elements and scales have
-BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8, "mxint4_element": 4, "e8m0": 8, "fp32": 32}
+BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4, "int8": 8, "mxint4_element": 4}
+BITS |= {"s8": 8, "s4": 4, "s2": 2, "e8m0": 8, "fp32": 32}
 
 WORDS = """\
 Every operator is one float32 operation to nearest even; d(...) rounds to the input's type as well; f64(...)
@@ -24,7 +25,7 @@ class BlockFormat:
     once to binary32. Their names:
 
     ====  ==================================================================================================
-    a     the block's amax: its largest magnitude
+    a     the block's `statistic`: its amax, the largest magnitude
     G     the tensor's amax (or a row's)
     z     the second level's scalar, made of G
     v     what the scale is made of
@@ -64,6 +65,9 @@ class BlockFormat:
         Whose amax G is: ``tensor`` or ``row``.
     stored : str
         Expression over s: the stored scale, where it is not s itself.
+    statistic : str
+        What `a` is: ``amax``, or ``mean``: of the magnitudes, their exact sum over their number, rounded once to
+        binary32. (Packages add up in an order that they do not state.)
     amax_nan : str
         Whether a NaN counts in an amax: ``propagate`` or ``ignore``.
     special : tuple of (condition, code, s)
@@ -118,6 +122,7 @@ class BlockFormat:
     second_of: str = "tensor"
     s: str = ""
     stored: str = ""
+    statistic: str = "amax"
     amax_nan: str = "propagate"
     special: tuple[tuple[str, int | None, float], ...] = ()
     code_at: tuple[tuple[int, int], ...] = ()
@@ -207,7 +212,8 @@ class BlockFormat:
             say("G", f"the {self.second_of}'s amax; {counts}")
             say("z", self.z)
             say("stored", f"{self.second}, as the second level")
-        say("a", f"the block's amax; {counts}")
+        of = {"amax": "the block's amax", "mean": "the mean of the block's magnitudes, rounded once"}[self.statistic]
+        say("a", f"{of}; {counts}")
         say("v", self.v)
         say("scale", f"v to {self.scale} by: {self.rule}")
         for condition, code, value in self.special:

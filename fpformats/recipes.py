@@ -501,8 +501,64 @@ def _fp8_rows() -> Iterator[BlockFormat]:
         )
 
 
+def _integer_rows() -> Iterator[BlockFormat]:
+    """Symmetric integers: no zero point."""
+
+    def row(bits: int, tile: str, name: str, clause: str, v: str, y: str, **facts: Any) -> BlockFormat:
+        words = {"TOP": str(2 ** (bits - 1) - 1), "HALF": str((2**bits - 1) / 2)}
+        facts.setdefault("q", "q * t")
+        kind = f"int{bits}" if bits > 2 else "ternary"
+        return BlockFormat(
+            f"{kind}_{tile}_{name}",
+            f"s{bits}",
+            TILES[tile],
+            "fp32",
+            _filled(v, words),
+            "fp32",
+            y,
+            clause=clause,
+            **facts,
+        )
+
+    for bits in (8, 4):
+        for tile in ("tensor", "channel", "1x128"):
+            yield row(
+                bits,
+                tile,
+                "absmax",
+                "symmetric absmax (arXiv:2004.09602 section 3.1.2): a to the largest integer; the scale of zeros is 1",
+                "a / TOP or 1",
+                "x / s",
+                symmetric=True,
+            )
+            yield row(
+                bits,
+                tile,
+                "compressed_tensors",
+                f"compressed-tensors 0.20.1 int-quantized, pack-quantized: symmetric, a to {2 ** (bits - 1) - 0.5}",
+                "d(a / HALF) or DEPS",
+                "d(x / s)",
+            )
+    for tile in ("tensor", "row"):
+        yield row(8, tile, "torchao", "torchao 0.18 Int8Tensor, symmetric", "max(d(a / HALF), 2 ** -23)", "x * (1 / s)")
+        yield row(8, tile, "modelopt", "nvidia-modelopt 0.47 qtensor/int8_tensor.py", "d(a / TOP)", "d(x / s)")
+    yield row(
+        2,
+        "tensor",
+        "bitnet",
+        "BitNet b1.58 weights (arXiv:2402.17764; transformers 5.24 integrations/bitnet.py), the mean rounded once",
+        "1 / max(a, 1e-5)",
+        "x * s",
+        q="q / t",
+        statistic="mean",
+        symmetric=True,
+    )
+
+
 BLOCK_FORMATS: dict[str, BlockFormat] = {
-    row.name: row for rows in (_ocp(), _nvfp4_rows(), _te_mx(), _fp8_rows(), _torchao_mx(), _other_mx()) for row in rows
+    row.name: row
+    for rows in (_ocp(), _nvfp4_rows(), _te_mx(), _fp8_rows(), _torchao_mx(), _other_mx(), _integer_rows())
+    for row in rows
 }
 
 #: What short names stand for.

@@ -49,6 +49,10 @@ _ROWS = (
     _row("int8", 0, 7, f"{MX}.4 (INT8: two's complement, implied scale 2^-6)", bias=0, twos_complement=True),
     _row("mxint4_element", 0, 3, "microxcaling 7bc41952 formats.py (int4: two's complement, implied scale 2^-2)",
          bias=0, twos_complement=True),
+    # integers of quantized weights
+    *(_row(f"s{bits}", 0, bits - 1, f"PTX ISA, .s{bits}: two's complement integers" if bits > 2 else
+           "XLA and ml_dtypes int2: two's complement integers", bias=2 - bits, twos_complement=True)
+      for bits in (8, 4, 2)),
     # scale types
     _row("e8m0", 8, 0, "OCP MX v1.0 section 5.4.1 (E8M0)", bias=127, signed=False, has_zero=False,
          subnormals=False, **_ONE_NAN),

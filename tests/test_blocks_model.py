@@ -68,7 +68,7 @@ def compare_recorded(recipe: str, case: Case, expected: BlockResult) -> None:
 
 # --- hostile numbers ------------------------------------------------------------------------------
 #: integers in two's complement: how many bits, and how many of them are a fraction
-INTEGERS = {"int8": (8, 6), "mxint4_element": (4, 2)}
+INTEGERS = {"int8": (8, 6), "mxint4_element": (4, 2), "s8": (8, 0), "s4": (4, 0), "s2": (2, 0)}
 
 
 def largest(fmt: BlockFormat) -> float:

@@ -20,17 +20,18 @@ from ..rounding import rounding as rounding_row
 from ..scalars import as_scalar, exact_integers
 from .array import BlockArray, block_format
 from .expressions import evaluate
+from .means import mean_of
 from .run import CHUNK, amax_of, run_encode, run_quantize
 from .scaling import Scaling
 from .tiles import Tiling, tiling
 
-__all__ = ["encode_blocks", "quantize_blocks", "tensor_amax"]
+__all__ = ["binary32", "encode_blocks", "quantize_blocks", "tensor_amax"]
 
 Array = NDArray[Any]
 _FP32 = get_element("fp32")
 
 
-def _binary32(adapted: Adapted) -> tuple[Array, Format]:
+def binary32(adapted: Adapted) -> tuple[Array, Format]:
     """The numbers as binary32 bits, and the type that the recipe sees."""
     if adapted.format is None:
         bits = exact_integers(adapted.data, _FP32)
@@ -71,7 +72,7 @@ def tensor_amax(x: Any, fmt: str | BlockFormat = "nvfp4") -> np.float32:
     >>> [part.codes.tolist() for part in parts] == whole.codes.tolist()
     True
     """
-    bits, _ = _binary32(adapt(x))
+    bits, _ = binary32(adapt(x))
     return amax_of(np.ascontiguousarray(bits), block_format(fmt).amax_nan)
 
 
@@ -93,7 +94,7 @@ class _Prepared:
         self, adapted: Adapted, fmt: BlockFormat, axis: int, rounding: str, rng: Any,
         amax: Any, scale: Any, eps: float,
     ) -> None:  # fmt: skip
-        bits, source = _binary32(adapted)
+        bits, source = binary32(adapted)
         self.tiling: Tiling = tiling(fmt, bits.shape, axis)
         self.blocks = self.tiling.cut(bits)
         self.fmt = fmt
@@ -115,7 +116,11 @@ class _Prepared:
             raise ValueError(f"eps={eps!r}: a finite number >= 0 was expected")
         if eps and "eps" not in fmt.v:
             raise ValueError(f"eps={eps!r}: {fmt.name} has none")
-        self.amax = None if fmt.z or amax is None else self._given_amax(amax)
+        self.amax: Any = None if fmt.z or amax is None else self._given_amax(amax)
+        if fmt.statistic == "mean":
+            if amax is not None:
+                raise ValueError(f"tensor_amax={amax!r}: {fmt.name} takes the mean of the magnitudes; it takes scale=")
+            self.amax = np.array([mean_of(row) for row in self.blocks], np.float32)
         self.random_bits: int | None = None
         words, seed = self._random(fmt, rounding, rng)
         self.scaling = Scaling(

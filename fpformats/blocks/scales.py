@@ -197,8 +197,8 @@ def _power(codes: Array) -> Array:
 RULES: dict[str, Callable[..., Array]] = {
     rule.__name__: rule
     for rule in (
-        floor, ceil, half_up, rp, up, down, ceil_log2f, floor_log2f, ceil_log2f_of, floor_log2f_wrap, rp_wrap, rne, ggml,
-        fp32, pow2_floor, pow2_floor_log2f, pow2_ceil_log2f, rp_1_254, rp_power,
+        floor, ceil, half_up, rp, up, down, ceil_log2f, floor_log2f, ceil_log2f_of, floor_log2f_wrap, rp_wrap, rne,
+        ggml, fp32, pow2_floor, pow2_floor_log2f, pow2_ceil_log2f, rp_1_254, rp_power,
     )
 }  # fmt: skip
 

@@ -38,7 +38,7 @@ class Scaling:
     z, G : array or number
         The second level, one for all blocks or one each.
     amax : binary32, optional
-        The amax of the one block that there is, where the caller knows better.
+        The amax of the one block that there is, where the caller knows better; or `BlockFormat.statistic`, one a block.
     given : binary32, optional
         The caller's scale, in place of what the amax says.
     rounding, random_bits, words, seed
