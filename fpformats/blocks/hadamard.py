@@ -75,9 +75,9 @@ def hadamard(x: Any, /, *, signs: Any = "te", axis: int = -1, inverse: bool = Fa
     ([-2.0, 2.0, 2.0, -2.0], 8.0)
     """
     s = _signs(signs)
-    if as_scalar(x) is not None or np.ndim(x) == 0:
+    adapted = None if as_scalar(x) is not None else adapt(x)
+    if adapted is None or not adapted.data.ndim:
         raise TypeError("x is a single number; an array was expected")
-    adapted = adapt(x)
     bits, _ = binary32(adapted)
     if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool) or not -bits.ndim <= axis < bits.ndim:
         raise ValueError(f"axis={axis!r}: an int from {-bits.ndim} to {bits.ndim - 1} was expected")
