@@ -68,6 +68,9 @@ class BlockFormat:
     statistic : str
         What `a` is: ``amax``, or ``mean``: of the magnitudes, their exact sum over their number, rounded once to
         binary32. (Packages add up in an order that they do not state.)
+    amax_from : str
+        Where an amax comes from: the ``block`` itself, or the ``history`` that the caller gives: the largest of the
+        steps before.
     amax_nan : str
         Whether a NaN counts in an amax: ``propagate`` or ``ignore``.
     special : tuple of (condition, code, s)
@@ -123,6 +126,7 @@ class BlockFormat:
     s: str = ""
     stored: str = ""
     statistic: str = "amax"
+    amax_from: str = "block"
     amax_nan: str = "propagate"
     special: tuple[tuple[str, int | None, float], ...] = ()
     code_at: tuple[tuple[int, int], ...] = ()
@@ -212,8 +216,11 @@ class BlockFormat:
             say("G", f"the {self.second_of}'s amax; {counts}")
             say("z", self.z)
             say("stored", f"{self.second}, as the second level")
+        if self.amax_from == "history":
+            say("a", f"the largest amax of the steps before, 0 at the first; {counts}")
         of = {"amax": "the block's amax", "mean": "the mean of the block's magnitudes, rounded once"}[self.statistic]
-        say("a", f"{of}; {counts}")
+        if self.amax_from == "block":
+            say("a", f"{of}; {counts}")
         say("v", self.v)
         say("scale", f"v to {self.scale} by: {self.rule}")
         for condition, code, value in self.special:

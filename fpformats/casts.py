@@ -133,6 +133,7 @@ def quantize(
     x: Any, fmt: str | Format, /, *,
     rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise", subnormals: str = "keep",
     via: str | Format | None = None, profile: str | None = None, axis: int = -1, rng: Any = None, out: Any = None,
+    tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
 ) -> Any:  # fmt: skip
     """Round every element to a value of the format, and keep it as a float.
 
@@ -169,6 +170,8 @@ def quantize(
         gives as many bits as its type has.
     out : numpy.ndarray, optional
         Where to write; may be `x` itself.
+    tensor_amax, scale, eps, amax_history : optional
+        For block formats only, what the recipe takes in place of what the array says: see `encode_blocks`.
 
     Returns
     -------
@@ -190,8 +193,8 @@ def quantize(
     Each element is rounded exactly once (IEEE 754-2019 clause 4.3; OCP OFP8; IEEE P3109 4.7).
     Gradients are not tracked.
 
-    A block format's recipe decides everything but `rounding` (where the default means the recipe's own) and `rng`;
-    `encode_blocks` takes what else a recipe can be given. Its result is float32, cast to the container's type: a value
+    A block format's recipe decides everything but `rounding` (where the default means the recipe's own), `rng` and what
+    it is given. Its result is float32, cast to the container's type: a value
     beyond float16 becomes infinite there.
 
     Examples
@@ -204,7 +207,8 @@ def quantize(
     [0.01171875, 0.0234375, 0.03125, 0.046875]
     """
     number = type(x) is float and x == x and out is None
-    if (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:
+    plain = tensor_amax is scale is eps is amax_history is None
+    if plain and (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:
         array = _array([x]) if number else x
         key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile)
         hit = _fast.get(key)
@@ -213,8 +217,13 @@ def quantize(
         if hit is not None:
             return hit(array, out).item() if number else hit(array, out)
     if isinstance(row := get_any(fmt), BlockFormat):
-        given = (overflow, nan, subnormals, via, profile)
-        return _blocks(x, row, axis, None if rounding == "nearest_even" else rounding, given, rng, out)
+        decided = (overflow, nan, subnormals, via, profile)
+        given = (tensor_amax, scale, eps, amax_history)
+        return _blocks(x, row, axis, None if rounding == "nearest_even" else rounding, decided, given, rng, out)
+    if not plain:
+        named = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
+        name = next(name for name, value in named.items() if value is not None)
+        raise ValueError(f"{name}: {row.name} is not a block format")
     rules = rules_for(row, rounding, overflow, nan, subnormals, via, profile)
     return _any(x, row, rules, rng, out, codes=False)
 
@@ -416,16 +425,20 @@ def _keep(key: Any, hit: Short | None) -> None:
 
 
 def _blocks(
-    x: Any, fmt: BlockFormat, axis: int, rounding: str | None, given: tuple[Any, ...], rng: Any, out: Any
-) -> Any:
+    x: Any, fmt: BlockFormat, axis: int, rounding: str | None, decided: tuple[Any, ...], given: tuple[Any, ...],
+    rng: Any, out: Any,
+) -> Any:  # fmt: skip
     """Block formats: their recipe decides all but the elements' rounding."""
     defaults = (_DEFAULTS.overflow, _DEFAULTS.nan, _DEFAULTS.subnormals, None, None)
-    for name, value, default in zip(("overflow", "nan", "subnormals", "via", "profile"), given, defaults, strict=True):
+    for name, value, default in zip(
+        ("overflow", "nan", "subnormals", "via", "profile"), decided, defaults, strict=True
+    ):
         if value != default:
             raise ValueError(f"{fmt.name}: the recipe decides {name}; {name}={value!r} cannot be given with it")
     from .blocks.encode import quantize_blocks
+    from .blocks.given import Given
 
-    return quantize_blocks(x, fmt, axis=axis, rounding=rounding, rng=rng, out=out)
+    return quantize_blocks(x, fmt, axis=axis, rounding=rounding, rng=rng, out=out, given=Given(*given))
 
 
 # --- single numbers -----------------------------------------------------------------------------

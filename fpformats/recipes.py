@@ -421,6 +421,22 @@ def _fp8_rows() -> Iterator[BlockFormat]:
             plain, powers = ("te", "te_pow2") if tile == "tensor" else ("te_fp32scale", "te")
             yield _fp8(plain, element, tile, clause, v, special=(zero,), **facts)
             yield _fp8(powers, element, tile, clause, v, rule="pow2_floor", special=(zero, ("nan", None, 0.5)), **facts)
+        yield BlockFormat(
+            f"fp8_{element}_delayed_te",
+            element,
+            WHOLE,
+            "fp32",
+            f"min({ELEMENTS[element][0]} / a, MAX)",
+            "fp32",
+            "x * s",
+            "q * t",
+            stored="1 / s",
+            amax_from="history",
+            amax_nan="ignore",
+            special=(("zero", None, 1.0), ("nonfinite", None, 1.0)),
+            nan_code=FP8_NAN,
+            clause="Transformer Engine 2.20 delayed scaling, its kernels (delayed_scaling.cu)",
+        )
         for tile in ("tensor", "row"):
             facts = {"v": "f64(LARGEST / max(a, 1e-12))", "y": "x * s", "q": "q / t"}
             clause = "torchao 0.18 float8_utils.py (training)"

@@ -10,41 +10,26 @@ from numpy.typing import NDArray
 
 from ..arrays import Adapted, adapt
 from ..block_format import BlockFormat
-from ..elements import decode32, encode32
+from ..elements import encode32
 from ..execute import check_out
-from ..format import Format
 from ..randomness import drawn_words, random_words, with_bits
-from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
 from ..rounding import rounding as rounding_row
-from ..scalars import as_scalar, exact_integers
+from ..scalars import as_scalar
 from .array import BlockArray, block_format
 from .expressions import evaluate
+from .given import Given
 from .means import mean_of
+from .numbers import binary32
 from .run import CHUNK, amax_of, run_encode, run_quantize
 from .scaling import Scaling
 from .tiles import Tiling, tiling
 
-__all__ = ["binary32", "encode_blocks", "quantize_blocks", "tensor_amax"]
+__all__ = ["encode_blocks", "quantize_blocks", "tensor_amax"]
 
 Array = NDArray[Any]
-_FP32 = get_element("fp32")
-
-
-def binary32(adapted: Adapted) -> tuple[Array, Format]:
-    """The numbers as binary32 bits, and the type that the recipe sees."""
-    if adapted.format is None:
-        bits = exact_integers(adapted.data, _FP32)
-        assert bits is not None
-        with np.errstate(all="ignore"):
-            return bits.view(np.float64).astype(np.float32).view(np.uint32), _FP32
-    source = get_element(adapted.format)
-    if source is _FP32:
-        return adapted.data, source
-    if source.name == "fp64":
-        with np.errstate(all="ignore"):
-            return adapted.data.view(np.float64).astype(np.float32).view(np.uint32), _FP32
-    return decode32(adapted.data, source).view(np.uint32), source
+#: of what the array says
+NOTHING = Given()
 
 
 def tensor_amax(x: Any, fmt: str | BlockFormat = "nvfp4") -> np.float32:
@@ -91,17 +76,17 @@ class _Prepared:
     """An array and a recipe, ready to run."""
 
     def __init__(
-        self, adapted: Adapted, fmt: BlockFormat, axis: int, rounding: str, rng: Any,
-        amax: Any, scale: Any, eps: float,
-    ) -> None:  # fmt: skip
+        self, adapted: Adapted, fmt: BlockFormat, axis: int, rounding: str | None, rng: Any, given: Given
+    ) -> None:
         bits, source = binary32(adapted)
         self.tiling: Tiling = tiling(fmt, bits.shape, axis)
         self.blocks = self.tiling.cut(bits)
         self.fmt = fmt
         self.second: Any = None
+        given.check(fmt, self.tiling.count)
         level: dict[str, Any] = {}
         if fmt.z:
-            G = self._amax(bits, amax)
+            G = self._amax(bits, given)
             with np.errstate(all="ignore"):
                 z = evaluate(fmt.z, {**Scaling(fmt, source).environment, "G": G})
             z = np.asarray(z, np.float32)
@@ -110,64 +95,29 @@ class _Prepared:
                 "G": self.tiling.per_block(G) if np.ndim(G) else G,
                 "z": self.tiling.per_block(z) if z.ndim else np.float32(z),
             }
-        elif amax is not None and self.tiling.count > 1:
-            raise ValueError(f"tensor_amax={amax!r}: {fmt.name} has no second level")
-        if not np.isfinite(eps) or eps < 0:
-            raise ValueError(f"eps={eps!r}: a finite number >= 0 was expected")
-        if eps and "eps" not in fmt.v:
-            raise ValueError(f"eps={eps!r}: {fmt.name} has none")
-        self.amax: Any = None if fmt.z or amax is None else self._given_amax(amax)
+        amax: Any = None if fmt.z or given.tensor_amax is None else given.one_amax()
         if fmt.statistic == "mean":
-            if amax is not None:
-                raise ValueError(f"tensor_amax={amax!r}: {fmt.name} takes the mean of the magnitudes; it takes scale=")
-            self.amax = np.array([mean_of(row) for row in self.blocks], np.float32)
+            amax = np.array([mean_of(row) for row in self.blocks], np.float32)
+        eps, rounding = given.least(fmt), rounding or ""
+        scale = given.scales(fmt, self.tiling, Scaling(fmt, source, eps=eps))
         self.random_bits: int | None = None
         words, seed = self._random(fmt, rounding, rng)
         self.scaling = Scaling(
-            fmt, source, eps=eps, given=self._given_scale(scale), rounding=rounding, words=words, seed=seed,
-            random_bits=self.random_bits, amax=self.amax, **level,
+            fmt, source, eps=eps, given=scale, rounding=rounding, words=words, seed=seed,
+            random_bits=self.random_bits, amax=amax, **level,
         )  # fmt: skip
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
 
-    def _given_amax(self, amax: Any) -> np.float32:
-        value = np.asarray(amax)
-        if value.size != 1 or value.dtype.kind not in "fiu":
-            raise ValueError(f"tensor_amax={amax!r}: one number was expected")
-        number = np.float32(value.reshape(()))
-        if number < 0:
-            raise ValueError(f"tensor_amax={amax!r}: a magnitude was expected")
-        return number
-
-    def _amax(self, bits: Array, amax: Any) -> Any:
+    def _amax(self, bits: Array, given: Given) -> Any:
         fmt = self.fmt
         if fmt.second_of == "tensor":
-            return amax_of(np.ascontiguousarray(bits), fmt.amax_nan) if amax is None else self._given_amax(amax)
+            own = given.tensor_amax is None
+            return amax_of(np.ascontiguousarray(bits), fmt.amax_nan) if own else given.one_amax()
         rows = self.tiling.many
-        if amax is not None:
-            value = np.asarray(amax, np.float32)
-            if value.size != rows:
-                raise ValueError(f"tensor_amax has {value.size} numbers; one for each of {rows} rows was expected")
-            if (value < 0).any():
-                raise ValueError("tensor_amax: magnitudes were expected")
-            return value.reshape(-1)
+        if given.tensor_amax is not None:
+            return given.row_amaxes(rows)
         blocks = self.blocks.reshape(rows, self.blocks.size // max(rows, 1))
         return np.array([amax_of(row, fmt.amax_nan) for row in blocks], np.float32)
-
-    def _given_scale(self, scale: Any) -> Any:
-        if scale is None:
-            return None
-        if self.fmt.scale != "fp32":
-            raise ValueError(
-                f"scale={scale!r}: {self.fmt.name} finds its own scales; only recipes with float32 scales take one"
-            )
-        value = np.asarray(scale, np.float32)
-        if value.size not in (1, self.tiling.count):
-            raise ValueError(f"scale has {value.size} numbers; 1 or {self.tiling.count} were expected")
-        if not (np.isfinite(value) & (value > 0)).all():
-            raise ValueError("scale: finite positive numbers were expected")
-        if value.size == 1:
-            return value.reshape(())
-        return self.tiling.cut_scales(value.reshape(self.tiling.grid))
 
     def _random(self, fmt: BlockFormat, rounding: str, rng: Any) -> tuple[Any, int]:
         if rounding:
@@ -190,7 +140,7 @@ class _Prepared:
 
 def encode_blocks(
     x: Any, fmt: str | BlockFormat, /, *, axis: int = -1, rounding: str | None = None, rng: Any = None,
-    tensor_amax: Any = None, scale: Any = None, eps: float = 0.0,
+    tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
 ) -> BlockArray:  # fmt: skip
     """Codes and scales of an array in a block format.
 
@@ -211,9 +161,13 @@ def encode_blocks(
     tensor_amax : float, optional
         The second level's amax (one a row for row-scaled recipes), in place of the array's own: for tensors in parts.
     scale : float or array_like, optional
-        For recipes with float32 scales: the scale that `format.y` calls s, in place of the amax's (delayed scaling).
-    eps : float
+        For recipes with float32 scales: the scale that `format.y` calls s, in place of the amax's. With delayed
+        scaling, the scale that is kept where the history gives none.
+    eps : float, optional
         The smallest amax, for recipes that have one.
+    amax_history : array_like, optional
+        For recipes with delayed scaling: the amaxes of the steps before, in any order; none at the first step. See
+        `DelayedScaling`, which keeps one.
 
     Returns
     -------
@@ -236,11 +190,13 @@ def encode_blocks(
     [7, 0, 2, 2, 4, 4, 6, 6]
     >>> fp.encode_blocks(x, "mxfp4_modelopt").codes[0, :8].tolist()
     [7, 0, 1, 2, 3, 4, 5, 6]
+    >>> fp.encode_blocks(x, "fp8_e4m3_delayed_te", amax_history=[3.5, 7, 0.25]).scales.item()
+    0.015625
     """
     fmt = block_format(fmt)
     if (scalar := _number(x)) is not None:
         x = scalar[0]
-    ready = _Prepared(adapt(x), fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
+    ready = _Prepared(adapt(x), fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
     codes = np.empty(ready.blocks.shape, np.uint8)
     run_encode(ready.scaling, ready.blocks, codes, ready.stored)
     return BlockArray._trusted(
@@ -250,19 +206,16 @@ def encode_blocks(
 
 def quantize_blocks(
     x: Any, fmt: BlockFormat, *, axis: int = -1, rounding: str | None = None, rng: Any = None, out: Any = None,
-    tensor_amax: Any = None, scale: Any = None, eps: float = 0.0,
+    given: Given = NOTHING,
 ) -> Any:  # fmt: skip
     """What `encode_blocks` decodes to, in the caller's container and type."""
     if (scalar := _number(x)) is not None:
         number, back = scalar
         if out is not None:
             raise TypeError("out is for arrays; x is a single number")
-        made = quantize_blocks(
-            number, fmt, axis=axis, rounding=rounding, rng=rng, tensor_amax=tensor_amax, scale=scale, eps=eps
-        )
-        return back(made)
+        return back(quantize_blocks(number, fmt, axis=axis, rounding=rounding, rng=rng, given=given))
     adapted = adapt(x)
-    ready = _Prepared(adapted, fmt, axis, rounding or "", rng, tensor_amax, scale, eps)
+    ready = _Prepared(adapted, fmt, axis, rounding, rng, given)
     own = adapted.format or "fp32"
     straight = own == "fp32" and isinstance(out, np.ndarray) and out.flags.c_contiguous and ready.tiling.in_place
     if out is not None:

@@ -15,7 +15,7 @@ from ..plan import holds, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
 from ..scalars import as_scalar
-from .encode import binary32
+from .numbers import binary32
 
 __all__ = ["hadamard"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,6 +174,16 @@ def delayed_scales(
     return scales
 
 
+def te_delayed(
+    x: NDArray[np.float32], *, dtype: str = "float32", fmt: Format, history: Sequence[float] = (), kept: float = 1.0
+) -> BlockResult:
+    """The scale of the amaxes before, NaN left out; `kept`, 1 at first, where their largest is 0 or inf."""
+    a, scale = amax_numbers(history), kept
+    if 0 < a < INF:
+        scale = min(div(fmt.max, a), FLT_MAX)
+    return blockwise(x, TENSOR, lambda xs: (rcp(scale), [fmt.encode(mul(v, scale)) for v in xs]))
+
+
 FP8: dict[str, Callable[..., BlockResult]] = {}
 for _e, _fmt in (("e4m3", E4M3), ("e5m2", E5M2)):
     for _kind, _tile in TILES.items():
@@ -184,6 +195,7 @@ for _e, _fmt in (("e4m3", E4M3), ("e5m2", E5M2)):
             continue
         for _name, _flag in ((_pow2, True), (_not, False)):
             FP8[f"fp8_{_e}_{_kind}{_name}"] = scale_model(te, _tile, _fmt, pow2_scale=_flag, saturate=_kind != "tensor")
+    FP8[f"fp8_{_e}_delayed_te"] = partial(te_delayed, fmt=_fmt)
     for _kind in ("tensor", "row"):
         FP8[f"fp8_{_e}_{_kind}_torchao"] = scale_model(torchao, TILES[_kind], _fmt, pow2_scale=False)
         FP8[f"fp8_{_e}_{_kind}_torchao_pow2"] = scale_model(torchao, TILES[_kind], _fmt, pow2_scale=True)
