@@ -27,7 +27,7 @@ from .scalars import as_scalar, exact_integers
 from .short import Short
 from .tables import valid_codes
 
-__all__ = ["convert", "decode", "encode", "quantize"]
+__all__ = ["convert", "decode", "encode", "quantize", "recipe_rounding"]
 
 Array = NDArray[Any]
 _FP32, _FP64 = get("fp32"), get("fp64")
@@ -130,7 +130,7 @@ _array = np.array
 
 
 def quantize(
-    x: Any, fmt: str | Format, /, *,
+    x: Any, fmt: str | Format | BlockFormat, /, *,
     rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise", subnormals: str = "keep",
     via: str | Format | None = None, profile: str | None = None, axis: int = -1, rng: Any = None, out: Any = None,
     tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
@@ -145,7 +145,7 @@ def quantize(
         Floats of any width (NumPy, ml_dtypes, torch, jax), integers and bools (exactly, beyond 2**53
         too), lists; as single numbers also `fractions.Fraction`, `decimal.Decimal` and decimal
         strings. Any shape and strides.
-    fmt : str or Format
+    fmt : str, Format or BlockFormat
         Target format.
     rounding : str
         ``nearest_even``, ``nearest_away``, ``nearest_zero``, ``toward_zero``, ``away_from_zero``,
@@ -217,9 +217,13 @@ def quantize(
         if hit is not None:
             return hit(array, out).item() if number else hit(array, out)
     if isinstance(row := get_any(fmt), BlockFormat):
-        decided = (overflow, nan, subnormals, via, profile)
-        given = (tensor_amax, scale, eps, amax_history)
-        return _blocks(x, row, axis, None if rounding == "nearest_even" else rounding, decided, given, rng, out)
+        from .blocks.encode import quantize_blocks
+        from .blocks.given import Given
+
+        own = recipe_rounding(row, rounding=rounding, overflow=overflow, nan=nan, subnormals=subnormals, via=via,
+                              profile=profile)  # fmt: skip
+        given = Given(tensor_amax, scale, eps, amax_history)
+        return quantize_blocks(x, row, axis=axis, rng=rng, out=out, given=given, **own)
     if not plain:
         named = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
         name = next(name for name, value in named.items() if value is not None)
@@ -424,21 +428,22 @@ def _keep(key: Any, hit: Short | None) -> None:
     _fast[key] = hit
 
 
-def _blocks(
-    x: Any, fmt: BlockFormat, axis: int, rounding: str | None, decided: tuple[Any, ...], given: tuple[Any, ...],
-    rng: Any, out: Any,
-) -> Any:  # fmt: skip
-    """Block formats: their recipe decides all but the elements' rounding."""
-    defaults = (_DEFAULTS.overflow, _DEFAULTS.nan, _DEFAULTS.subnormals, None, None)
-    for name, value, default in zip(
-        ("overflow", "nan", "subnormals", "via", "profile"), decided, defaults, strict=True
-    ):
-        if value != default:
-            raise ValueError(f"{fmt.name}: the recipe decides {name}; {name}={value!r} cannot be given with it")
-    from .blocks.encode import quantize_blocks
-    from .blocks.given import Given
+def recipe_rounding(
+    fmt: BlockFormat, /, *, rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise",
+    subnormals: str = "keep", via: str | Format | None = None, profile: str | None = None, **others: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """`quantize`'s options as `encode_blocks` takes them: a recipe decides all but the elements' rounding.
 
-    return quantize_blocks(x, fmt, axis=axis, rounding=rounding, rng=rng, out=out, given=Given(*given))
+    Raises
+    ------
+    ValueError
+        For an option that the recipe decides.
+    """
+    decided = {"overflow": overflow, "nan": nan, "subnormals": subnormals, "via": via, "profile": profile}
+    for name, value in decided.items():
+        if value != getattr(_DEFAULTS, name, None):
+            raise ValueError(f"{fmt.name}: the recipe decides {name}; {name}={value!r} cannot be given with it")
+    return {"rounding": None if rounding == "nearest_even" else rounding, **others}
 
 
 # --- single numbers -----------------------------------------------------------------------------

@@ -98,6 +98,59 @@ def test_formats(run):
     assert "binary8p4se" not in out
 
 
+@pytest.fixture
+def weights(tmp_path):
+    """Two matrices in one file, and one of them in another."""
+    rng = np.random.default_rng(0)
+    w, b = rng.normal(size=(8, 64)).astype(np.float32), rng.normal(size=(3, 32)).astype(np.float16)
+    np.savez(tmp_path / "both.npz", w=w, b=b)
+    np.save(tmp_path / "w.npy", w)
+    return tmp_path, w, b
+
+
+def test_compare_block_formats(run, refused, weights):
+    folder, w, b = weights
+    status, out, err = run("compare", folder / "w.npy", "--to", "mxfp8,nvfp4,e4m3")
+    assert (status, err) == (0, "")
+    table = {line.split()[0]: line.split()[1] for line in out.splitlines()[2:] if len(line.split()) > 5}
+    assert {name: table[name] for name in ("mxfp8_e4m3", "nvfp4_te", "e4m3")} == {
+        "mxfp8_e4m3": "8.25", "nvfp4_te": "4.562", "e4m3": "8",
+    }  # fmt: skip
+    data = json.loads(run("compare", folder / "both.npz", "--to", "mxfp4", "--json")[1])["formats"]["mxfp4"]
+    assert data["count"] == w.size + b.size
+    assert data["bits"] == 4.25
+    for axis in (0, 1):
+        data = json.loads(run("compare", folder / "w.npy", "--to", "nvfp4", "--axis", axis, "--json")[1])
+        assert data["formats"]["nvfp4_te"] == fp.compare(w, "nvfp4", axis=axis).as_dict()["nvfp4_te"]
+    refused(1, "w: axis=3: x has 2 dimensions", "compare", folder / "w.npy", "--to", "nvfp4", "--axis", 3)
+    refused(2, "the recipe decides nan", "compare", folder / "w.npy", "--to", "e4m3,nvfp4", "--nan", "zero")
+    refused(2, "unknown format 'nvfp5'", "compare", folder / "w.npy", "--to", "nvfp5")
+
+
+def test_quantize_block_formats(run, refused, weights):
+    folder, w, b = weights
+    assert run("quantize", folder / "w.npy", "--to", "nvfp4", "--out", folder / "out.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(folder / "out.npy"), fp.quantize(w, "nvfp4"))
+    assert run("quantize", folder / "both.npz", "--to", "mxfp4", "--out", folder / "out.npz", "--axis", 0)[0] == 0
+    with np.load(folder / "out.npz") as made:
+        np.testing.assert_array_equal(made["w"], fp.quantize(w, "mxfp4", axis=0))
+        np.testing.assert_array_equal(made["b"], fp.quantize(b, "mxfp4", axis=0))
+        assert made["b"].dtype == np.float16
+    for name in ("codes.npz", "codes.safetensors"):
+        if name.endswith("safetensors"):
+            pytest.importorskip("safetensors", reason="safetensors is not installed (pip install '.[files]')")
+        assert run("quantize", folder / "w.npy", "--to", "nvfp4", "--codes", "--out", folder / name)[0] == 0
+        assert fp.BlockArray.load(folder / name) == fp.encode_blocks(w, "nvfp4")
+    stochastic = ("--rounding", "stochastic", "--rng", 5)
+    assert run("quantize", folder / "w.npy", "--to", "mxfp8", *stochastic, "--out", folder / "out.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(folder / "out.npy"), fp.quantize(w, "mxfp8", rounding="stochastic", rng=5))
+    before = sorted(path.name for path in folder.iterdir())
+    arguments = ("--to", "nvfp4", "--codes", "--out")
+    refused(1, "go into .npz or .safetensors", "quantize", folder / "w.npy", *arguments, folder / "codes.npy")
+    refused(1, "--tensor chooses one of 2", "quantize", folder / "both.npz", *arguments, folder / "new.npz")
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
 def test_formats_all(run):
     data = json.loads(run("formats", "--all", "--json")[1])
     assert [row["name"] for row in data] == list(fp.formats("element"))
@@ -125,7 +178,7 @@ def test_block_formats(run, refused):
     assert [row["name"] for row in data] == list(fp.formats("block"))
     names = [line.split()[0] for line in run("formats", "--blocks")[1].splitlines() if line.strip()]
     assert set(fp.formats("block")) <= set(names)
-    refused(2, "nvfp4_te is a block format", "compare", "--sample", "--to", "e4m3,nvfp4")
+    refused(2, "nvfp4_te is a block format", "compare", "--sample", "--to", "e4m3", "--via", "nvfp4")
     refused(2, "mxfp8_e4m3 is a block format", "explain", "3.1", "--to", "mxfp8")
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -114,6 +114,7 @@ numbers = hnp.arrays(np.float32, st.integers(0, 40), elements=st.floats(width=32
 
 
 @pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m1", "fp16", "bf16", "e4m3fnuz", "ue5m3"])
+@settings(deadline=None)  # the first call loads what compiles
 @given(x=numbers, cuts=st.lists(st.integers(0, 40), max_size=3))
 def test_any_chunks_give_the_row_of_the_definition(name, x, cuts):
     fmt = fp.get(name)
@@ -126,9 +127,88 @@ def test_any_chunks_give_the_row_of_the_definition(name, x, cuts):
     assert_rows_agree(compare(x, fmt, nan="zero")[name], expected)
 
 
+# --- block formats ----------------------------------------------------------------------------------
+def limits(q):
+    """Of every value: the last value of its block, half a step beyond either end, and the smallest normal number."""
+    element = fp.get(q.format.element)
+
+    def at(code):
+        return fp.BlockArray(np.full(q.shape, code), q.scales, q.format, q.tensor_scale, q.axis).decode().ravel()
+
+    values = fp.decode(np.arange(1 << element.bits), element)
+    codes = [fp.encode(float(v), element) for v in np.unique(values[np.isfinite(values)])]
+    if q.format.symmetric:
+        codes = codes[1:]
+    low, low_next, high_next, high = (at(codes[i]) for i in (0, 1, -2, -1))
+    normal = at(fp.encode(float(element.smallest_normal), element)) if element.exponent_bits else np.zeros(q.codes.size)
+    return [
+        (
+            Fraction(float(b)) - (Fraction(float(b2)) - Fraction(float(b))) / 2,
+            Fraction(float(a)) + (Fraction(float(a)) - Fraction(float(a2))) / 2,
+            Fraction(float(n)),
+        )
+        for b, b2, a2, a, n in zip(low, low_next, high_next, high, normal, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mxfp8", "mxfp4", "mxint8", "nvfp4", "nvfp4_te_rowscaled", "nvfp4_te_4over6_mse_256", "fp8_e5m2_1x128_te"),
+        *("int4_channel_compressed_tensors", "int8_tensor_absmax", "ternary_tensor_bitnet", "mxfp4_microxcaling"),
+    ],
+)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_block_formats(name, axis):
+    """By the definition, with every block's own limits."""
+    rng = np.random.default_rng(len(name))
+    x = (rng.normal(size=(20, 40)) * 2.0 ** rng.integers(-9, 3, (20, 40))).astype(np.float32)
+    x[3] = 0
+    fmt, q = fp.get(name), fp.encode_blocks(x, name, axis=axis)
+    row = compare(x, [name], axis=axis)[name]
+    made, flat = q.decode().ravel().tolist(), x.ravel().tolist()
+    pairs = list(zip(map(Fraction, flat), map(Fraction, made), limits(q), strict=True))
+    plain = by_definition(flat, made, fp.FP64)
+    expected = replace(
+        plain,
+        format=fmt.name,
+        bits=8 * q.nbytes / x.size,
+        saturated=sum(not low <= a <= high for a, _, (low, high, _) in pairs),
+        subnormal=sum(0 < abs(b) < normal for _, b, (_, _, normal) in pairs),
+    )
+    assert_rows_agree(row, expected)
+    assert row.count == x.size
+    if name in ("mxfp4", "mxfp4_microxcaling"):
+        assert row.saturated
+
+
+def test_block_and_element_formats_in_one_table():
+    x = np.random.default_rng(0).normal(size=(64, 128)).astype(np.float32)
+    table = compare(x, ["e4m3", "mxfp8", fp.get("nvfp4"), "int4_1x128_absmax"])
+    assert [row.bits for row in table] == [8, 8.25, 4.5 + 32 / x.size, 4.25]
+    assert table["mxfp8_e4m3"].sqnr_db > table["nvfp4_te"].sqnr_db > table["int4_1x128_absmax"].sqnr_db > 15
+    assert [line.split()[1] for line in str(table).splitlines()] == ["bits", "8", "8.25", "4.504", "4.25"]
+    fixed = compare(x, "nvfp4", tensor_amax=2.0, rounding="stochastic", rng=3)["nvfp4"]
+    assert fixed.sqnr_db < table["nvfp4"].sqnr_db
+    with pytest.raises(ValueError, match="nvfp4_te: the recipe decides overflow; overflow='saturate' cannot be given"):
+        compare(x, ["e4m3", "nvfp4"], overflow="saturate")
+    assert compare(np.zeros((0, 32)), "nvfp4")["nvfp4"].bits == 4.5
+    assert compare(3.0, "mxfp4")["mxfp4"].count == 1
+
+
+def test_block_formats_of_what_is_not_finite():
+    x = np.ones((3, 32), np.float32)
+    x[0, 0], x[1, 1] = np.inf, np.nan
+    row = compare(x, "mxfp8")["mxfp8"]
+    assert (row.count, row.inf, row.nan, row.saturated) == (96, 0, 64, 0)
+    assert row.sqnr_db == -math.inf
+
+
 def test_chunks_must_match():
     with pytest.raises(ValueError, match="3 values and q has 2"):
         Accumulator("e4m3").update(np.ones(3), np.ones(2))
+    with pytest.raises(TypeError, match="nvfp4_te is a block format; update_blocks was expected"):
+        Accumulator("nvfp4").update(np.ones(3), np.ones(3))
 
 
 def test_long_input_is_the_sum_of_its_chunks():

@@ -24,8 +24,7 @@ from .. import __version__
 from ..format import Format
 from ..profiles import PROFILES
 from ..recipes import BLOCK_ALIASES, BLOCK_FORMATS
-from ..registry import ALIASES, FORMATS, P3109_BITS, formats
-from ..registry import get_element as get
+from ..registry import ALIASES, FORMATS, P3109_BITS, formats, get, get_element
 from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS
 from .terminal import print_json, print_table, progress
 
@@ -52,15 +51,15 @@ def _usage_errors() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
-def _named(name: str) -> Format:
+def _named(name: str, find: Callable[[str], Any] = get) -> Any:
     try:
-        return get(name)
-    except (ValueError, TypeError) as error:  # unknown, or a block format
+        return find(name)
+    except (ValueError, TypeError) as error:  # unknown, or a block format where there can be none
         raise click.BadParameter(str(error)) from None
 
 
 def _formats_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[str]:
-    """`--to a,b --to c` as names that exist, each once; `all` is every row of the table."""
+    """`--to a,b --to c` as names that exist, each once; `all` is every row of the table of element formats."""
     names: dict[str, None] = {}
     for name in (part.strip() for item in given for part in item.split(",")):
         names |= dict.fromkeys(FORMATS if name == "all" else [_named(name).name])
@@ -68,7 +67,7 @@ def _formats_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
 
 
 def _optional_format(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
-    return given and _named(given).name
+    return given and _named(given, get_element).name
 
 
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,7 +90,7 @@ to_option = click.option(
     required=True,
     metavar="FORMAT",
     callback=_formats_of,
-    help="Target format; repeat it or separate names by commas; 'all' is every named format.",
+    help="Target format; repeat it or separate names by commas; 'all' is every named element format.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; inf and nan are strings.")
 casting = _options(
@@ -112,6 +111,9 @@ source = _options(
     click.option("--sample", is_flag=True, help="Use the tensor that comes with fpformats instead of FILE."),
     click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="Use only this tensor; may be repeated."),
     click.option("--rng", type=int, metavar="SEED", help="Seed of the stochastic roundings."),
+    click.option(
+        "--axis", type=int, default=-1, show_default=True, help="Axis along which blocks run, in block formats."
+    ),
 )
 
 
@@ -139,7 +141,7 @@ def formats_command(every: bool, blocks: bool, as_json: bool) -> None:
         else:
             print_table([BLOCK_TITLES, *map(block_row, recipes)])
         return
-    rows = [get(name) for name in (formats("element") if every else FORMATS)]
+    rows = [get_element(name) for name in (formats("element") if every else FORMATS)]
     if as_json:
         print_json([facts(row) for row in rows])
         return
@@ -165,7 +167,7 @@ def info(name: str, as_json: bool) -> None:
     if block is not None:
         print_json(asdict(block)) if as_json else click.echo(block.explain())
         return
-    row = _named(name)
+    row: Format = _named(name)
     if as_json:
         print_json(facts(row) | {"aliases": [alias for alias, target in ALIASES.items() if target == row.name]})
     else:
@@ -211,7 +213,8 @@ def explain(value: str, names: list[str], as_json: bool, **options: Any) -> None
 def compare(as_json: bool, **arguments: Any) -> None:
     """What each format does to the numbers in FILE (.npy, .npz, .safetensors or .csv).
 
-    SQNR is in decibels, errors are relative, the rest are shares of all values; --json has counts.
+    SQNR is in decibels, errors are relative, the rest are shares of all values; --json has counts. Bits of a block
+    format include its scales.
     """
     _run(as_json, None, False, **arguments)
 
@@ -228,7 +231,8 @@ def compare(as_json: bool, **arguments: Any) -> None:
 def quantize(as_json: bool, out: str | None, codes: bool, **arguments: Any) -> None:
     """Round the numbers in FILE to a format, write them, and report the loss.
 
-    bfloat16 and float8 tensors of .safetensors files count as the float32 numbers they stand for.
+    bfloat16 and float8 tensors of .safetensors files count as the float32 numbers they stand for. The codes of a block
+    format are written with their scales, in the form that BlockArray.load reads.
     """
     if codes and out is None:
         raise click.UsageError("--codes needs --out")
@@ -244,6 +248,7 @@ def _run(
     tensors: Sequence[str],
     names: list[str],
     rng: int | None,
+    axis: int,
     **rules: Any,
 ) -> None:
     """Both commands that read a file."""
@@ -258,10 +263,10 @@ def _run(
     targets = {name: Path((out or "").replace("{format}", name)) for name in names}
     if out is not None and len(set(targets.values())) < len(names):
         raise click.UsageError("--out must hold '{format}' when there are several formats, as in --out w-{format}.npy")
-    options = {**rules, "rng": rng}
+    options = {**rules, "rng": rng, "axis": axis}
     with _usage_errors():
         for name in names:
-            check(name, options)
+            check(name, options | {"axis": -1})  # which axes there are is the data's to say
     rows = [get(name) for name in names]
     with _data_errors():
         chosen, skipped = select(path, tensors)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .files import SAFETENSORS, FileError, by_suffix
 
-__all__ = ["Output", "write"]
+__all__ = ["Output", "write", "write_with"]
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,29 @@ class Output:
 def write(path: Path, tensors: Sequence[Output]) -> None:
     """Write tensors to a file of the kind its suffix says.
 
-    The file appears complete or not at all: it is written beside its place and renamed.
+    The file appears complete or not at all.
     """
     writer = by_suffix(path, _WRITERS)
     if len(tensors) != 1 and path.suffix.lower() in (".npy", ".csv"):
         raise FileError(f"{path}: holds one tensor and {len(tensors)} are to be written; use .npz or .safetensors")
+
+    def write_all(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            writer(file, tensors)
+
+    write_with(path, write_all)
+
+
+def write_with(path: Path, write_all: Callable[[Path], None]) -> None:
+    """A file that `write_all` writes, complete or not at all: it is written beside its place and renamed."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror}") from error
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with open(handle, "wb") as file:
-            writer(file, tensors)
+        write_all(temporary)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)  # mkstemp's files are private

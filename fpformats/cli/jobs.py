@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..block_format import BlockFormat
+from ..blocks.array import BlockArray
 from ..casts import decode, encode, quantize, rules_for
-from ..explore.compare import Accumulator, Comparison, Row
+from ..explore.compare import Accumulator, Comparison, Row, block_array
 from ..format import Format
 from ..rounding import ROUNDINGS, Rules
 from .files import FileError, Tensor, read
-from .files_out import Output, write
+from .files_out import Output, write, write_with
 
 __all__ = ["check", "listed", "measure", "select", "write_quantized"]
 
@@ -43,7 +45,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def check(fmt: str | Format, options: Mapping[str, Any]) -> None:
+def check(fmt: str | Format | BlockFormat, options: Mapping[str, Any]) -> None:
     """ValueError where `quantize` would refuse these options whatever the data."""
     quantize(np.ones(1, np.float32), fmt, **options)
 
@@ -60,8 +62,20 @@ def _pieces(tensor: Tensor, fmts: Sequence[Format], options: Mapping[str, Any]) 
         start += x.size
 
 
+def _whole(tensor: Tensor) -> np.ndarray:
+    """A tensor in its shape: what a block format needs."""
+    return np.concatenate([np.zeros(0, tensor.dtype), *tensor.chunks(CHUNK)]).reshape(tensor.shape)
+
+
 def _rules(fmt: Format, options: Mapping[str, Any]) -> Rules:
-    return rules_for(fmt, **{name: value for name, value in options.items() if name != "rng"})
+    return rules_for(fmt, **{name: value for name, value in options.items() if name not in ("rng", "axis")})
+
+
+def _blocks(tensor: Tensor, x: np.ndarray, fmt: BlockFormat, options: Mapping[str, Any]) -> BlockArray:
+    try:
+        return block_array(x, fmt, options)
+    except ValueError as error:
+        raise FileError(f"{tensor.name}: {error}") from None
 
 
 def _cast(
@@ -81,22 +95,35 @@ def _cast(
 
 
 def measure(
-    tensors: Sequence[Tensor], formats: Sequence[Format], options: Mapping[str, Any], advance: Advance
+    tensors: Sequence[Tensor], formats: Sequence[Format | BlockFormat], options: Mapping[str, Any], advance: Advance
 ) -> Comparison:
     """Quantize every tensor to every format, keep the report alone."""
-    parts = [Accumulator(fmt) for fmt in formats]
+    parts = {fmt.name: Accumulator(fmt) for fmt in formats}
+    elements = [fmt for fmt in formats if isinstance(fmt, Format)]
+    recipes = [fmt for fmt in formats if isinstance(fmt, BlockFormat)]
     for tensor in tensors:
-        for start, x in _pieces(tensor, formats, options):
-            for part in parts:
-                part.update(x, _cast(quantize, tensor, start, x, part.format, options))
+        for start, x in _pieces(tensor, elements, options) if elements else ():
+            for fmt in elements:
+                parts[fmt.name].update(x, _cast(quantize, tensor, start, x, fmt, options))
                 advance(x.size)
-    return Comparison(tuple(part.result() for part in parts))
+        whole = _whole(tensor) if recipes else np.zeros(0)
+        for recipe in recipes:
+            parts[recipe.name].update_blocks(whole, _blocks(tensor, whole, recipe, options))
+            advance(tensor.size)
+    return Comparison(tuple(part.result() for part in parts.values()))
 
 
 def write_quantized(
-    tensors: Sequence[Tensor], fmt: Format, options: Mapping[str, Any], path: Path, codes: bool, advance: Advance
+    tensors: Sequence[Tensor],
+    fmt: Format | BlockFormat,
+    options: Mapping[str, Any],
+    path: Path,
+    codes: bool,
+    advance: Advance,
 ) -> Row:
     """Quantize every tensor to one format, into a file of values or of codes; the report of it."""
+    if isinstance(fmt, BlockFormat):
+        return _write_blocks(tensors, fmt, options, path, codes, advance)
     part = Accumulator(fmt)
     cast = encode if codes else quantize
 
@@ -112,4 +139,33 @@ def write_quantized(
         for tensor in tensors
     ]
     write(path, outputs)
+    return part.result()
+
+
+def _write_blocks(
+    tensors: Sequence[Tensor], fmt: BlockFormat, options: Mapping[str, Any], path: Path, codes: bool, advance: Advance
+) -> Row:
+    """Values; or the codes and scales of one tensor, as `BlockArray.load` reads them."""
+    part = Accumulator(fmt)
+
+    def made(tensor: Tensor) -> BlockArray:
+        x = _whole(tensor)
+        result = _blocks(tensor, x, fmt, options)
+        part.update_blocks(x, result)
+        advance(tensor.size)
+        return result
+
+    if not codes:
+        dtypes = [quantize(np.ones(1, tensor.dtype), fmt).dtype for tensor in tensors]
+
+        def values(tensor: Tensor, dtype: np.dtype[Any]) -> Iterator[np.ndarray]:
+            yield made(tensor).decode(dtype=dtype).reshape(-1)
+
+        write(path, [Output(t.name, t.shape, d, values(t, d)) for t, d in zip(tensors, dtypes, strict=True)])
+        return part.result()
+    if path.suffix not in (".npz", ".safetensors"):
+        raise FileError(f"{path}: codes and scales of {fmt.name} go into .npz or .safetensors")
+    if len(tensors) > 1:
+        raise FileError(f"{path}: holds one tensor's codes and scales; --tensor chooses one of {len(tensors)}")
+    write_with(path, made(tensors[0]).save)
     return part.result()

@@ -10,18 +10,23 @@ Rules of this file
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from ..arrays import adapt
-from ..casts import decode, quantize
+from ..block_format import BlockFormat
+from ..blocks.array import BlockArray
+from ..blocks.encode import encode_blocks
+from ..casts import decode, quantize, recipe_rounding
 from ..format import Format
-from ..registry import get_element as get
+from ..registry import get, get_element
 
-__all__ = ["Accumulator", "Comparison", "Row", "compare"]
+__all__ = ["Accumulator", "Comparison", "Row", "block_array", "compare"]
+
+AnyFormat = str | Format | BlockFormat
 
 #: Elements a step: large enough that NumPy's overhead vanishes, small enough to stay in cache.
 CHUNK = 1 << 13
@@ -29,7 +34,7 @@ CHUNK = 1 << 13
 #: The table's columns: title, and how a row fills it.
 COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("format", lambda row: row.format),
-    ("bits", lambda row: str(row.bits)),
+    ("bits", lambda row: f"{row.bits:.4g}"),
     ("SQNR dB", lambda row: f"{row.sqnr_db:.2f}"),
     ("max rel", lambda row: f"{row.max_rel_error:.3g}"),
     ("mean rel", lambda row: f"{row.mean_rel_error:.3g}"),
@@ -54,8 +59,8 @@ class Row:
     ----------
     format : str
         The format's name.
-    bits : int
-        Width of one code.
+    bits : int or float
+        Width of one code; of a block format the codes, scales and second level, shared out among all values.
     count : int
         Number of inputs, whatever they are.
     sqnr_db : float
@@ -67,17 +72,18 @@ class Row:
         became infinite or NaN, nan when there is no such x. A value flushed to zero counts 1.
     saturated : int
         Finite x beyond the format: x > max, or x < min for a signed format. The result is then the
-        largest finite value, an infinity or NaN.
+        largest finite value, an infinity or NaN. Of a block format, x beyond the last value that its block can hold
+        by more than half the step before that, so that it is not merely rounded.
     flushed : int
         Finite nonzero x whose result is zero.
     subnormal : int
-        Nonzero results below the format's smallest normal number.
+        Nonzero results below the format's smallest normal number; of a block format, the block's.
     inf, nan : int
         Results that are infinite, and that are NaN, those whose input was already so included.
     """
 
     format: str
-    bits: int
+    bits: int | float
     count: int
     sqnr_db: float
     max_rel_error: float
@@ -129,12 +135,15 @@ def _threshold(value: object) -> float:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
+Limit = Any  # one number, or one for each of a chunk's
+
+
 class Accumulator:
-    """Collects one format's `Row` from any number of chunks.
+    """Collects one format's `Row` from any number of chunks (of a block format: of whole arrays).
 
     Parameters
     ----------
-    fmt : str or Format
+    fmt : str, Format or BlockFormat
         The format the results are in.
 
     Examples
@@ -148,12 +157,15 @@ class Accumulator:
     (3, 1, 1, 1.0)
     """
 
-    def __init__(self, fmt: str | Format) -> None:
+    def __init__(self, fmt: str | Format | BlockFormat) -> None:
         self.format = get(fmt)
-        self._above = _threshold(self.format.max)
-        self._below = _threshold(self.format.min) if self.format.signed else -math.inf
-        # without exponents (int8) every value is equally far from its neighbours: none is "subnormal"
-        self._normal = _threshold(self.format.smallest_normal) if self.format.exponent_bits else 0.0
+        self._limits: tuple[float, float, float] | None = None
+        if isinstance(self.format, Format):
+            above, low = _threshold(self.format.max), _threshold(self.format.min)
+            # without exponents (int8) every value is equally far from its neighbours: none is "subnormal"
+            normal = _threshold(self.format.smallest_normal) if self.format.exponent_bits else 0.0
+            self._limits = above, low if self.format.signed else -math.inf, normal
+        self._bits = 0  # of what block arrays take
         self._signal, self._noise = _Squares(), _Squares()
         self._nonzero = 0
         self._relative_sum = 0.0
@@ -161,15 +173,41 @@ class Accumulator:
         self._counts = dict.fromkeys(("count", "saturated", "flushed", "subnormal", "inf", "nan"), 0)
 
     def update(self, x: np.ndarray, q: np.ndarray) -> None:
-        """Count inputs `x` and their results `q`, arrays of the same size."""
+        """Count inputs `x` and their results `q`, arrays of the same size; of an element format."""
+        if self._limits is None:
+            raise TypeError(f"{self.format.name} is a block format; update_blocks was expected")
         x, q = np.asarray(x).reshape(-1), np.asarray(q).reshape(-1)
         if x.shape != q.shape:
             raise ValueError(f"x has {x.size} values and q has {q.size}; as many of each were expected")
         for start in range(0, x.size, CHUNK):
             stop = start + CHUNK
-            self._add(x[start:stop].astype(np.float64), q[start:stop].astype(np.float64))
+            self._add(x[start:stop].astype(np.float64), q[start:stop].astype(np.float64), *self._limits)
 
-    def _add(self, x: np.ndarray, q: np.ndarray) -> None:
+    def update_blocks(self, x: np.ndarray, q: BlockArray) -> None:
+        """Count an array `x` and what it became in a block format."""
+        element = get_element(q.format.element)
+        lowest = element.max_code | element.sign_bit
+        if element.twos_complement:
+            lowest = element.sign_bit + q.format.symmetric
+        normal = 1 << element.mantissa_bits if element.exponent_bits else 0
+
+        def at(code: int) -> np.ndarray:
+            """Every value's block's value of one code."""
+            codes = np.full(q.codes.shape, code, np.uint8)
+            other = BlockArray._trusted(codes, q.scales, q.format, q.tensor_scale, q._tiling)
+            return other.decode().reshape(-1).astype(np.float64)
+
+        above, below = at(element.max_code), at(lowest)
+        above = above + (above - at(element.max_code - 1)) / 2
+        below = below + (below - at(lowest + 1 if element.twos_complement else lowest - 1)) / 2
+        smallest, made, flat = at(normal), q.decode().reshape(-1), np.asarray(x).reshape(-1)
+        for start in range(0, flat.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            limits = above[part], below[part], smallest[part]
+            self._add(flat[part].astype(np.float64), made[part].astype(np.float64), *limits)
+        self._bits += 8 * q.nbytes
+
+    def _add(self, x: np.ndarray, q: np.ndarray, above: Limit, below: Limit, normal: Limit) -> None:
         counts = self._counts
         counts["count"] += x.size
         if not np.isfinite(q).all():
@@ -178,12 +216,15 @@ class Accumulator:
         finite = np.isfinite(x)
         if not finite.all():
             x, q = x[finite], q[finite]
+            above, below, normal = (
+                limit[finite] if isinstance(limit, np.ndarray) else limit for limit in (above, below, normal)
+            )
         size, small = np.abs(x), np.abs(q)
         nonzero = size != 0
         zeros = small == 0
-        counts["saturated"] += int(np.count_nonzero((x > self._above) | (x < self._below)))
+        counts["saturated"] += int(np.count_nonzero((x > above) | (x < below)))
         counts["flushed"] += int(np.count_nonzero(zeros & nonzero))
-        counts["subnormal"] += int(np.count_nonzero((small < self._normal) & ~zeros))
+        counts["subnormal"] += int(np.count_nonzero((small < normal) & ~zeros))
         with np.errstate(over="ignore"):  # a huge x against a far smaller q
             error = np.abs(np.subtract(x, q, out=x), out=x)
         error[np.isnan(error)] = math.inf  # x is finite here, so q was NaN
@@ -200,9 +241,13 @@ class Accumulator:
     def result(self) -> Row:
         """The row of everything counted so far."""
         some = self._nonzero > 0
+        if isinstance(self.format, Format):
+            bits: int | float = self.format.bits
+        else:
+            bits = self._bits / self._counts["count"] if self._counts["count"] else self.format.bits_per_value
         return Row(
             format=self.format.name,
-            bits=self.format.bits,
+            bits=bits,
             sqnr_db=_ratio_db(self._signal, self._noise),
             max_rel_error=self._relative_max if some else math.nan,
             mean_rel_error=self._relative_sum / self._nonzero if some else math.nan,
@@ -249,18 +294,18 @@ class Comparison:
         return "\n".join("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells)
 
 
-def compare(x: object, formats: Iterable[str | Format] | str | Format, /, **options: Any) -> Comparison:
+def compare(x: object, formats: Iterable[AnyFormat] | AnyFormat, /, **options: Any) -> Comparison:
     """What becomes of `x` in each of several formats.
 
     Parameters
     ----------
     x : array_like
         Anything that `quantize` takes.
-    formats : iterable of str or Format
-        The formats to compare; a single one is allowed.
+    formats : iterable of str, Format or BlockFormat
+        The formats to compare, block formats among them; a single one is allowed.
     **options
         `quantize`'s keywords (``rounding``, ``overflow``, ``nan``, ``subnormals``, ``profile``, ...),
-        the same for every format.
+        the same for every format; a block format takes ``rounding``, ``rng``, ``axis`` and what `encode_blocks` does.
 
     Returns
     -------
@@ -276,15 +321,27 @@ def compare(x: object, formats: Iterable[str | Format] | str | Format, /, **opti
     fp16      16   146.23  0.000404  0.000162          0        0          0
     >>> fp.compare([0.1, 1.0], ["e2m1"])["e2m1"].flushed
     1
+    >>> print(fp.compare([0.1, 1.0, 7.5, 0.001] * 8, ["mxfp4", "nvfp4_direct"]))
+    format          bits  SQNR dB  max rel  mean rel  saturated  flushed  subnormal
+    mxfp4           4.25    13.91        1      0.55        25%      50%          0
+    nvfp4_direct     4.5    36.94        1       0.5          0      25%          0
     """
-    names = [formats] if isinstance(formats, (str, Format)) else list(formats)
+    names = [formats] if isinstance(formats, (str, Format, BlockFormat)) else list(formats)
     if np.isscalar(x):
         x = [x]
     return Comparison(tuple(_row(x, get(fmt), options) for fmt in names))
 
 
-def _row(x: Any, fmt: Format, options: dict[str, Any]) -> Row:
+def block_array(x: Any, fmt: BlockFormat, options: Mapping[str, Any]) -> BlockArray:
+    """`encode_blocks` with `quantize`'s options."""
+    return encode_blocks(x, fmt, **recipe_rounding(fmt, **options))
+
+
+def _row(x: Any, fmt: Format | BlockFormat, options: dict[str, Any]) -> Row:
     part = Accumulator(fmt)
+    if isinstance(fmt, BlockFormat):
+        part.update_blocks(np.concatenate([np.zeros(0), *_chunks(x)]), block_array(x, fmt, options))
+        return part.result()
     result = quantize(x, fmt, **options)
     for chunk, rounded in zip(_chunks(x), _chunks(result), strict=True):
         part.update(chunk, rounded)
