@@ -27,7 +27,7 @@ from .scalars import as_scalar, exact_integers
 from .short import Short
 from .tables import valid_codes
 
-__all__ = ["convert", "decode", "encode", "quantize", "recipe_rounding"]
+__all__ = ["convert", "decode", "encode", "quantize", "recipe_rounding", "refuse_given"]
 
 Array = NDArray[Any]
 _FP32, _FP64 = get("fp32"), get("fp64")
@@ -225,9 +225,7 @@ def quantize(
         given = Given(tensor_amax, scale, eps, amax_history)
         return quantize_blocks(x, row, axis=axis, rng=rng, out=out, given=given, **own)
     if not plain:
-        named = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
-        name = next(name for name, value in named.items() if value is not None)
-        raise ValueError(f"{name}: {row.name} is not a block format")
+        refuse_given(row, {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history})
     rules = rules_for(row, rounding, overflow, nan, subnormals, via, profile)
     return _any(x, row, rules, rng, out, codes=False)
 
@@ -426,6 +424,13 @@ def _keep(key: Any, hit: Short | None) -> None:
     if len(_fast) > 4096:
         _fast.clear()
     _fast[key] = hit
+
+
+def refuse_given(fmt: Format, given: dict[str, Any]) -> None:
+    """ValueError where an element format is given what only block formats take."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name}: {fmt.name} is not a block format")
 
 
 def recipe_rounding(

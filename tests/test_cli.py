@@ -179,7 +179,20 @@ def test_block_formats(run, refused):
     names = [line.split()[0] for line in run("formats", "--blocks")[1].splitlines() if line.strip()]
     assert set(fp.formats("block")) <= set(names)
     refused(2, "nvfp4_te is a block format", "compare", "--sample", "--to", "e4m3", "--via", "nvfp4")
-    refused(2, "mxfp8_e4m3 is a block format", "explain", "3.1", "--to", "mxfp8")
+
+
+def test_explain_block_formats(run, refused):
+    status, out, _ = run("explain", "3.1,-0.2", "--to", "mxfp4,nvfp4")
+    assert status == 0
+    assert out.rstrip("\n") == "\n\n".join(str(fp.explain(["3.1", "-0.2"], name)) for name in ("mxfp4", "nvfp4"))
+    data = json.loads(run("explain", "1/3", "--to", "mxfp8,e4m3", "--json")[1])
+    assert data["mxfp8_e4m3"]["numbers"][0]["x"] == float(np.float32(1 / 3))
+    assert data["e4m3"]["format"] == "e4m3"
+    refused(2, "e4m3 takes one number; only block formats take several", "explain", "1,2", "--to", "mxfp8,e4m3")
+    refused(2, "VALUE", "explain", "1,two", "--to", "mxfp8")
+    refused(2, "the recipe decides overflow", "explain", "1", "--to", "mxfp8", "--overflow", "saturate")
+    refused(2, "rounding='stochastic' needs rng", "explain", "1", "--to", "mxfp8", "--rounding", "stochastic")
+    refused(1, "a block of mxfp8_e4m3 has at most 32", "explain", ",".join("1" * 33), "--to", "mxfp8")
 
 
 def test_info_json(run):

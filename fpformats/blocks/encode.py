@@ -25,7 +25,7 @@ from .run import CHUNK, amax_of, run_encode, run_quantize
 from .scaling import Scaling
 from .tiles import Tiling, tiling
 
-__all__ = ["encode_blocks", "quantize_blocks", "tensor_amax"]
+__all__ = ["Prepared", "encode_blocks", "quantize_blocks", "tensor_amax"]
 
 Array = NDArray[Any]
 #: of what the array says
@@ -72,7 +72,7 @@ def _number(x: Any) -> tuple[Array, Any] | None:
     return number if isinstance(number, np.ndarray) else np.asarray(float(number)), back
 
 
-class _Prepared:
+class Prepared:
     """An array and a recipe, ready to run."""
 
     def __init__(
@@ -196,7 +196,7 @@ def encode_blocks(
     fmt = block_format(fmt)
     if (scalar := _number(x)) is not None:
         x = scalar[0]
-    ready = _Prepared(adapt(x), fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
+    ready = Prepared(adapt(x), fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
     codes = np.empty(ready.blocks.shape, np.uint8)
     run_encode(ready.scaling, ready.blocks, codes, ready.stored)
     return BlockArray._trusted(
@@ -215,7 +215,7 @@ def quantize_blocks(
             raise TypeError("out is for arrays; x is a single number")
         return back(quantize_blocks(number, fmt, axis=axis, rounding=rounding, rng=rng, given=given))
     adapted = adapt(x)
-    ready = _Prepared(adapted, fmt, axis, rounding, rng, given)
+    ready = Prepared(adapted, fmt, axis, rounding, rng, given)
     own = adapted.format or "fp32"
     straight = own == "fp32" and isinstance(out, np.ndarray) and out.flags.c_contiguous and ready.tiling.in_place
     if out is not None:

@@ -185,20 +185,26 @@ def info(name: str, as_json: bool) -> None:
 def explain(value: str, names: list[str], as_json: bool, **options: Any) -> None:
     """How one number gets into a format, every step exact.
 
-    VALUE is a decimal, read exactly, or a fraction (1/3), a hexadecimal float (0x1.8p3), inf or nan.
+    VALUE is a decimal, read exactly, or a fraction (1/3), a hexadecimal float (0x1.8p3), inf or nan. For block formats
+    it may be several with commas between them, the numbers of one block.
     """
     from ..explore.explain import explain as explained
     from ..explore.explain import scalar
 
+    parts = value.split(",")
+    one = len(parts) == 1
+    if not one and (plain := [name for name in names if name not in BLOCK_FORMATS]):
+        raise click.BadParameter(f"{plain[0]} takes one number; only block formats take several", param_hint="VALUE")
     try:
-        scalar(value)
+        for part in parts:
+            scalar(part)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="VALUE") from None
     with _usage_errors():
         for name in names:
             explained(1, name, **options)
     with _data_errors():
-        results = [explained(value, name, **options) for name in names]
+        results = [explained(value if one else parts, name, **options) for name in names]
     if as_json:
         print_json({result.format.name: result.as_dict() for result in results})
     else:

@@ -17,11 +17,13 @@ from fractions import Fraction
 from typing import Any
 
 from .. import reference
-from ..casts import rules_for
+from ..block_format import BlockFormat
+from ..blocks.given import Given
+from ..casts import recipe_rounding, refuse_given, rules_for
 from ..format import Format, pow2
-from ..registry import ALIASES
-from ..registry import get_element as get
+from ..registry import ALIASES, get, get_element
 from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
+from .explain_block import BlockExplanation, explain_block
 from .explanation import Exact, Explanation, Point, text
 
 __all__ = ["explain", "scalar"]
@@ -169,7 +171,7 @@ def _special(magnitude: str, negative: bool, fmt: Format, rules: Rules) -> dict[
 
 def explain(
     x: Any,
-    fmt: str | Format,
+    fmt: str | Format | BlockFormat,
     /,
     *,
     rounding: str = "nearest_even",
@@ -179,24 +181,31 @@ def explain(
     via: str | Format | None = None,
     profile: str | None = None,
     random: tuple[int, int] | None = None,
-) -> Explanation:
-    """Every step of one number's way into a format, in exact arithmetic.
+    tensor_amax: Any = None,
+    scale: Any = None,
+    eps: float | None = None,
+    amax_history: Any = None,
+) -> Explanation | BlockExplanation:
+    """Every step of one number's way into a format, in exact arithmetic; of one block's into a block format.
 
     Parameters
     ----------
     x : int, float, Fraction, Decimal, str or 0-d array
-        One number. A string is a decimal, read exactly: ``"0.1"`` is one tenth, ``0.1`` is not.
-    fmt : str or Format
+        One number. A string is a decimal, read exactly: ``"0.1"`` is one tenth, ``0.1`` is not. For a block format
+        also a list or a one-dimensional array: the numbers of one block; one number is a block of its own.
+    fmt : str, Format or BlockFormat
         The target format.
     rounding, overflow, nan, subnormals, via, profile
         As for `quantize`.
     random : (int, int), optional
         The random bits R and their number N, which the stochastic modes need.
+    tensor_amax, scale, eps, amax_history : optional
+        For block formats only, as for `encode_blocks`.
 
     Returns
     -------
-    Explanation
-        Prints as text; the fields, and `Explanation.as_dict`, hold the same.
+    Explanation or BlockExplanation
+        Prints as text; the fields, and ``as_dict()``, hold the same.
 
     Raises
     ------
@@ -221,8 +230,27 @@ def explain(
       error        -0.1 = 0.4 ulp
     >>> fp.explain(17, "e4m3").tie
     True
+    >>> fp.explain([3.1, -0.2], "mxfp4")
+    2 numbers into mxfp4: OCP MX v1.0 section 6.3, floor rule; inf and NaN make a NaN block (torchao main FLOOR)
+      a         the block's amax = 3.1
+      v         a = 3.1
+      code      floor 2, to e8m0 = 126
+      s         the code's value = 0.5
+      y         x * (1 / s)
+      value     q * s
+         x     y  code     q  value
+       3.1   6.2   0x7     6      3
+      -0.2  -0.4   0x9  -0.5  -0.25
     """
     fmt = get(fmt)
+    given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
+    if isinstance(fmt, BlockFormat):
+        if random is not None:
+            raise ValueError(f"random={random!r}: {fmt.name} is a block format; random bits are for element formats")
+        options = recipe_rounding(fmt, rounding=rounding, overflow=overflow, nan=nan, subnormals=subnormals, via=via,
+                                  profile=profile)  # fmt: skip
+        return explain_block(x, fmt, Given(**given), **options)
+    refuse_given(fmt, given)
     number, source = scalar(x)
     rules = rules_for(fmt, rounding, overflow, nan, subnormals, via, profile)
     mode = ROUNDINGS[rules.rounding]
@@ -241,7 +269,7 @@ def explain(
     events: tuple[str, ...] = ()
     start = exact
     if rules.subnormals == "flush_inputs" and source is not None and _is_finite(exact):
-        if 0 < abs(Fraction(exact)) < pow2(get(source).emin):
+        if 0 < abs(Fraction(exact)) < pow2(get_element(source).emin):
             start = -0.0 if negative else Fraction(0)
             events = (f"flush: {SUBNORMALS[rules.subnormals]} ({source})",)
     if rules.via is not None:
