@@ -127,11 +127,17 @@ def recipe_rows(names: list[str]) -> str:
         nan = "undefined" if fmt.nan_code is None else f"{fmt.nan_code:#x}"
         rows.append([
             f"`{name}`", f"{fmt.element}, {fmt.block_text}, {fmt.scale}", f"`{fmt.z}`" if fmt.z else "",
-            f"`{fmt.v}`", f"{fmt.rule}" + (f", then `{fmt.stored}` is stored" if fmt.stored else ""), f"`{fmt.y}`",
+            f"`{fmt.v}`" + ("" if fmt.statistic == "amax" else f", a the {fmt.statistic}")
+            + ("" if fmt.amax_from == "block" else f", a of the {fmt.amax_from}"),
+            f"{fmt.rule}" + (f", s by {fmt.s}" if fmt.s else "") + (f", then `{fmt.stored}` is stored" if fmt.stored else ""),
+            f"`{fmt.y}`",
             ", ".join(filter(None, [
                 fmt.rounding if fmt.rounding != "nearest_even" else "", fmt.overflow if fmt.overflow != "saturate" else "",
                 f"zeros: {fmt.zero}" if fmt.zero != "keep" else "", f"NaN {nan}",
+                "the lowest code unused" if fmt.symmetric else "",
                 f"4over6 by {fmt.select}" if fmt.select else "",
+                f"first of the least {'|q s - x|' if fmt.argmin_of == 'x' else '|q - y|'}" if fmt.argmin else "",
+                *(f"y = {old.hex()} as {number(new)}" for old, new in fmt.y_at),
             ])), f"`{fmt.q}`", "; ".join(ends), fmt.clause,
         ])  # fmt: skip
     head = ["name", "element, block, scale", "z", "v", "rule", "y", "element's rounding", "value", "special", "source"]
@@ -146,7 +152,8 @@ def recipes_page() -> str:
     kinds = {
         "NVFP4: E2M1 elements, E4M3 scales": [n for n in names if n.startswith("nvfp4")],
         "MX: E8M0 scales": [n for n in names if n.startswith("mx")],
-        "FP8 with float32 scales": [n for n in names if n.startswith("fp8")],
+        "FP8 and FP4 with float32 scales": [n for n in names if n.startswith(("fp8", "fp4"))],
+        "Integers with float32 scales": [n for n in names if n.startswith(("int", "ternary"))],
     }
     aliases = ", ".join(f"`{a}` is `{n}`" for a, n in BLOCK_ALIASES.items())
     parts = [
@@ -160,10 +167,16 @@ def recipes_page() -> str:
         "How each is held to its source: `tests/oracles/block_peers` (the packages themselves, and what they answered),\n"
         "`tests/oracles/block_model` (exact scalar models). What a package leaves undefined (element codes of NaN blocks in FP4\n"
         "and FP6) is the largest code here.\n\n"
+        "`a` is an amax but for BitNet, where it is the mean magnitude: the exact sum over the number of values, rounded once\n"
+        "(torch adds in an order that it does not state, so its last bit may differ). Integers are two's complement (`s8`, `s4`,\n"
+        "`s2`, in steps of 1), symmetric, without zero points. Delayed scaling takes `amax_history=`, the amaxes of the steps\n"
+        "before; with none the scale is 1.\n\n"
         "Not here, because it cannot be verified bit for bit: kernels with approximate reciprocals (FlashInfer, TensorRT-LLM and\n"
-        "vLLM by default, DeepSeek-V3's Triton kernel), stochastic rounding without the random stream, the order of the sums in\n"
-        "a random Hadamard transform. Not here yet: microxcaling (its roundings go through float32 logarithms and sums), MLX,\n"
-        "qwix, DeepSeek-V3's scales, per-channel integers.\n"
+        "vLLM by default); the elements of DeepSeek-V3's Triton kernel, whose division is approximate on a GPU (its scales are\n"
+        "verified; the elements here are an exact division's); qwix's MX recipes, whose scales come from XLA's logarithm; Quark's\n"
+        "INT8; stochastic rounding without the random stream; the order of the sums in a random Hadamard transform (`hadamard` has\n"
+        "exact ones). Not here, because nothing recorded holds it yet: qwix's NVFP4, microxcaling's `floor` and `dither` roundings and\n"
+        "its flushing of subnormal blocks, MLX before its change of scales in August 2026, zero points.\n"
     ]  # fmt: skip
     parts += [f"\n## {title}\n\n{recipe_rows(chosen)}" for title, chosen in kinds.items()]
     return "".join(parts)

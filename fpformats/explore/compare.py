@@ -322,9 +322,9 @@ def compare(x: object, formats: Iterable[AnyFormat] | AnyFormat, /, **options: A
     >>> fp.compare([0.1, 1.0], ["e2m1"])["e2m1"].flushed
     1
     >>> print(fp.compare([0.1, 1.0, 7.5, 0.001] * 8, ["mxfp4", "nvfp4_direct"]))
-    format          bits  SQNR dB  max rel  mean rel  saturated  flushed  subnormal
-    mxfp4           4.25    13.91        1      0.55        25%      50%          0
-    nvfp4_direct     4.5    36.94        1       0.5          0      25%          0
+    format        bits  SQNR dB  max rel  mean rel  saturated  flushed  subnormal
+    mxfp4         4.25    14.04        1      0.55        25%      50%          0
+    nvfp4_direct   4.5    28.98        1     0.562          0      50%          0
     """
     names = [formats] if isinstance(formats, (str, Format, BlockFormat)) else list(formats)
     if np.isscalar(x):
