@@ -34,6 +34,7 @@ class BlockFormat:
     x, q  an element on its way in; an element's value on its way out
     eps   an argument of the caller's; 0 by default
     MAX, DMAX, DEPS    the largest binary32 number; the largest number and the epsilon of the input's type
+    DROOT              the square root of the smallest normal number of the input's type
     ====  ==================================================================================================
 
     Attributes

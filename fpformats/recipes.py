@@ -373,6 +373,14 @@ def _nvfp4_rows() -> Iterator[BlockFormat]:
         **MLX_FP4,
     )
     yield _nvfp4(
+        "nvfp4_qwix",
+        "qwix 0.1.8 qarray.py with jax 0.10.2 on the CPU; XLA, which divides so, also flushes subnormal numbers",
+        "unless_below(d(a / 6), DROOT, 1)",
+        "d(x * (1 / s))",
+        "q * s",
+        tier=2,
+    )
+    yield _nvfp4(
         "nvfp4_ggml",
         "ggml NVFP4: UE4M3 half up, the nearest of 16 products",
         "a / 6",

@@ -175,7 +175,7 @@ def recipes_page() -> str:
         "vLLM by default); the elements of DeepSeek-V3's Triton kernel, whose division is approximate on a GPU (its scales are\n"
         "verified; the elements here are an exact division's); qwix's MX recipes, whose scales come from XLA's logarithm; Quark's\n"
         "INT8; stochastic rounding without the random stream; the order of the sums in a random Hadamard transform (`hadamard` has\n"
-        "exact ones). Not here, because nothing recorded holds it yet: qwix's NVFP4, microxcaling's `floor` and `dither` roundings and\n"
+        "exact ones). Not here, because nothing recorded holds it yet: microxcaling's `floor` and `dither` roundings and\n"
         "its flushing of subnormal blocks, MLX before its change of scales in August 2026, zero points.\n"
     ]  # fmt: skip
     parts += [f"\n## {title}\n\n{recipe_rows(chosen)}" for title, chosen in kinds.items()]

@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "max": np.maximum,
     "noinf": lambda x, other: np.where(np.isinf(x), other, x),
     "finite": lambda x, other: np.where(np.isfinite(x), x, other),
+    "unless_below": lambda x, least, other: np.where(x < least, other, x),
     "unless_zero": lambda s, value: np.where(s == 0, np.float32(0), value),
 }
 

@@ -64,13 +64,15 @@ class Scaling:
                 return quantize32(np.array(value, np.float32, order="C"), self.source, Rules(nan="max"))
             return np.asarray(value, np.float32)
 
-        largest = self.source.max if self.source.name in ("bf16", "fp16") else _FP32.max
-        epsilon = self.source.eps if self.source.name in ("bf16", "fp16") else _FP32.eps
+        narrow = self.source.name in ("bf16", "fp16")
+        largest = self.source.max if narrow else _FP32.max
+        epsilon = self.source.eps if narrow else _FP32.eps
         self.environment.update(
             d=again,
             MAX=np.float32(_FP32.max),
             DMAX=np.float32(largest),
             DEPS=np.float32(epsilon),
+            DROOT=np.float32(2.0 ** ((self.source if narrow else _FP32).emin // 2)),
             eps=np.float32(self.eps),
         )
 

@@ -215,6 +215,18 @@ def mlx(x: Matrix, *, dtype: str = "float32") -> BlockResult:
     return blockwise(x, ROW, block)
 
 
+def qwix(x: Matrix, *, dtype: str = "float32") -> BlockResult:
+    """In the input's type; a / 6 below 2**-63 becomes 1. XLA divides by multiplying with a reciprocal, of 0 too."""
+    dt = DTYPES[dtype]
+
+    def block(xs: list[float]) -> tuple[int, list[int | None]]:
+        v = div(block_amax(xs), 6.0, dt)
+        code = E4M3.encode(1.0 if v < pow2(-63) else v)
+        return code, torchao_elements([mul(x, rcp(E4M3.value(code)), dt) for x in xs])
+
+    return blockwise(x, ROW, block)
+
+
 def ggml_scale(v: float) -> int:
     """UE4M3 of ggml: half up, but a subnormal stays one; 0x7E from 248 on; negative numbers and NaN are 0."""
     if not v > 0:
@@ -248,6 +260,7 @@ NVFP4: dict[str, Callable[..., BlockResult]] = {
     "nvfp4_compressed_tensors": compressed_tensors,
     "nvfp4_direct": direct,
     "nvfp4_mlx": mlx,
+    "nvfp4_qwix": qwix,
     "nvfp4_ggml": ggml,
 }
 for _mode in ("mae", "mse"):
