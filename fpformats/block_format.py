@@ -25,6 +25,8 @@ class BlockFormat:
     once to binary32. Their names:
 
     ====  ==================================================================================================
+    lo    the least number of a block that has a zero point, at most 0; hi: its largest, at least 0
+    p     its zero point
     a     the block's `statistic`: its amax, the largest magnitude
     G     the tensor's amax (or a row's)
     z     the second level's scalar, made of G
@@ -60,6 +62,8 @@ class BlockFormat:
         Expression over q, s, t, z: the value that an element decodes to.
     z : str
         Expression over G, or "" where there is one level.
+    zero_point : str
+        Expression over lo, hi, v, s: what is rounded to the element, as the integer that stands for 0; or "".
     second : str
         What is stored of the second level: ``G`` or ``z``, or "".
     second_of : str
@@ -122,6 +126,7 @@ class BlockFormat:
     y: str
     q: str
     z: str = ""
+    zero_point: str = ""
     second: str = ""
     second_of: str = "tensor"
     s: str = ""
@@ -180,7 +185,9 @@ class BlockFormat:
     def bits_per_value(self) -> float:
         """Bits a value with its share of a whole block's scale; one scale of a whole tensor or row counts nothing."""
         bits = float(BITS[self.element])
-        return bits if self.size is None else bits + BITS[self.scale] / self.size
+        if self.size is None:
+            return bits
+        return bits + (BITS[self.scale] + (bits if self.zero_point else 0)) / self.size
 
     def explain(self) -> str:
         """Each rounding of the recipe, in the order in which it happens.
@@ -220,7 +227,9 @@ class BlockFormat:
         if self.amax_from == "history":
             say("a", f"the largest amax of the steps before, 0 at the first; {counts}")
         of = {"amax": "the block's amax", "mean": "the mean of the block's magnitudes, rounded once"}[self.statistic]
-        if self.amax_from == "block":
+        if self.zero_point:
+            say("lo, hi", f"the block's least number or 0, and its largest or 0; {counts}")
+        elif self.amax_from == "block":
             say("a", f"{of}; {counts}")
         say("v", self.v)
         say("scale", f"v to {self.scale} by: {self.rule}")
@@ -231,6 +240,8 @@ class BlockFormat:
             say("", f"the code {new} instead of {old}")
         for code, value in self.scale_at:
             say("", f"where the code is {code}: s = {value:g}")
+        if self.zero_point:
+            say("p", f"{self.zero_point}, to {self.element} by nearest_even, saturate; of NaN 0")
         if self.s:
             say("s", f"v by: {self.s}")
         if self.stored:

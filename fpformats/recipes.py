@@ -526,10 +526,12 @@ def _fp8_rows() -> Iterator[BlockFormat]:
 
 
 def _integer_rows() -> Iterator[BlockFormat]:
-    """Symmetric integers: no zero point."""
+    """Integers, symmetric and with zero points."""
 
     def row(bits: int, tile: str, name: str, clause: str, v: str, y: str, **facts: Any) -> BlockFormat:
-        words = {"TOP": str(2 ** (bits - 1) - 1), "HALF": str((2**bits - 1) / 2)}
+        words = {"LOW": str(-(2 ** (bits - 1))), "STEPS": str(2**bits - 1)}
+        facts = {key: _filled(value, words) for key, value in facts.items()}
+        words |= {"TOP": str(2 ** (bits - 1) - 1), "HALF": str((2**bits - 1) / 2)}
         facts.setdefault("q", "q * t")
         kind = f"int{bits}" if bits > 2 else "ternary"
         return BlockFormat(
@@ -563,7 +565,27 @@ def _integer_rows() -> Iterator[BlockFormat]:
                 "d(a / HALF) or DEPS",
                 "d(x / s)",
             )
+            yield row(
+                bits,
+                tile,
+                "compressed_tensors_asymmetric",
+                "compressed-tensors 0.20.1 int-quantized, pack-quantized: asymmetric",
+                "d(d(hi - lo) / STEPS) or DEPS",
+                "d(d(x / s) + p)",
+                q="(q - p) * t",
+                zero_point="d(LOW - d(lo / d(d(hi - lo) / STEPS)))",
+            )
     for tile in ("tensor", "row"):
+        yield row(
+            8,
+            tile,
+            "torchao_asymmetric",
+            "torchao 0.18 Int8Tensor, asymmetric",
+            "max(d(d(hi - lo) / STEPS), 2 ** -23)",
+            "rint(x * (1 / s)) + p",
+            q="(q - p) * t",
+            zero_point="LOW - rint(d(lo / s))",
+        )
         yield row(8, tile, "torchao", "torchao 0.18 Int8Tensor, symmetric", "max(d(a / HALF), 2 ** -23)", "x * (1 / s)")
         yield row(8, tile, "modelopt", "nvidia-modelopt 0.47 qtensor/int8_tensor.py", "d(a / TOP)", "d(x / s)")
     yield row(

@@ -32,6 +32,8 @@ def ours(
         more["tensor_amax"] = amax
     made = fp.encode_blocks(typed(x, dtype), name, **more)
     second = None if made.tensor_scale is None else np.atleast_1d(made.tensor_scale)
+    if made.zero_points is not None:
+        second = made.zero_points.astype(np.float32)
     return BlockResult(made.codes, made.scales, second)
 
 

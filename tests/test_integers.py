@@ -21,29 +21,32 @@ import fpformats as fp
 
 
 # --- the packages ---------------------------------------------------------------------------------
-def compressed_tensors(x: np.ndarray, *, dtype: str, bits_: int, tile: str) -> BlockResult:
+def compressed_tensors(x: np.ndarray, *, dtype: str, bits_: int, tile: str, symmetric: bool = True) -> BlockResult:
     """``calculate_qparams`` of the extremes, and what its compressor quantizes with."""
     package = compressed_tensors_blocks._package()
     quantization = importlib.import_module("compressed_tensors.quantization")
     quantize = importlib.import_module("compressed_tensors.quantization.lifecycle.forward").quantize
     strategy = {"1x128": {"strategy": "group", "group_size": 128}}.get(tile, {"strategy": tile})
-    arguments = quantization.QuantizationArgs(num_bits=bits_, type="int", symmetric=True, **strategy)
+    arguments = quantization.QuantizationArgs(num_bits=bits_, type="int", symmetric=symmetric, **strategy)
     data = tensor(x, dtype)
     blocks = {"tensor": data.reshape(1, 1, -1), "channel": data.unsqueeze(1)}.get(tile, data.unflatten(-1, (-1, 128)))
-    scales, _ = package.helpers.calculate_qparams(blocks.amin(-1), blocks.amax(-1), arguments)
-    stored = scales.reshape(-1) if tile == "tensor" else scales
-    made = quantize(x=data, scale=stored, zero_point=None, args=arguments)
+    scales, points = package.helpers.calculate_qparams(blocks.amin(-1), blocks.amax(-1), arguments)
+    stored, zero = (each.reshape(-1) if tile == "tensor" else each for each in (scales, points))
+    made = quantize(x=data, scale=stored, zero_point=None if symmetric else zero, args=arguments)
     codes = array(made).astype(np.int8).view(np.uint8) & (2**bits_ - 1)
-    return BlockResult(codes, array(scales, *scales.shape))
+    second = None if symmetric else array(points.float(), *scales.shape)
+    return BlockResult(codes, array(scales, *scales.shape), second)
 
 
-def torchao(x: np.ndarray, *, dtype: str, tile: str) -> BlockResult:
+def torchao(x: np.ndarray, *, dtype: str, tile: str, symmetric: bool = True) -> BlockResult:
     """``Int8Tensor.from_hp``."""
     found = importlib.import_module("torchao.quantization.quantize_.workflows.int8.int8_tensor").Int8Tensor
     granularity = importlib.import_module("torchao.quantization.granularity")
     how = granularity.PerTensor() if tile == "tensor" else granularity.PerRow()
-    made = found.from_hp(tensor(x, dtype), how)
-    return BlockResult(made.qdata.numpy().view(np.uint8), array(made.scale, *made.scale.shape))
+    kinds = importlib.import_module("torchao.quantization.quant_primitives").MappingType
+    made = found.from_hp(tensor(x, dtype), how, kinds.SYMMETRIC if symmetric else kinds.ASYMMETRIC)
+    second = None if symmetric else array(made.zero_point.float(), *made.scale.shape)
+    return BlockResult(made.qdata.numpy().view(np.uint8), array(made.scale, *made.scale.shape), second)
 
 
 def modelopt(x: np.ndarray, *, dtype: str, tile: str) -> BlockResult:
@@ -66,14 +69,19 @@ Live = tuple[str, ModuleType, Callable[..., BlockResult]]
 LIVE: list[Live] = [
     *(
         (
-            f"int{n}_{tile}_compressed_tensors",
+            f"int{n}_{tile}_compressed_tensors{suffix}",
             compressed_tensors_blocks,
-            partial(compressed_tensors, bits_=n, tile=tile),
+            partial(compressed_tensors, bits_=n, tile=tile, symmetric=not suffix),
         )
         for n in (8, 4)
         for tile in ("tensor", "channel", "1x128")
+        for suffix in ("", "_asymmetric")
     ),
-    *((f"int8_{tile}_torchao", torchao_blocks, partial(torchao, tile=tile)) for tile in ("tensor", "row")),
+    *(
+        (f"int8_{tile}_torchao{suffix}", torchao_blocks, partial(torchao, tile=tile, symmetric=not suffix))
+        for tile in ("tensor", "row")
+        for suffix in ("", "_asymmetric")
+    ),
     *((f"int8_{tile}_modelopt", modelopt_blocks, partial(modelopt, tile=tile)) for tile in ("tensor", "row")),
 ]
 
@@ -90,8 +98,10 @@ def matrices(top: float) -> list[np.ndarray]:
     zeros = normal.copy()
     zeros[::2] = 0
     zeros[1, 7] = -0.0
+    skew = np.concatenate([np.abs(normal[:3]), -np.abs(wide[:3]), normal[:2] + 5])
+    thirds = np.clip(halves + top / 3, -top / 3, top)
     made = []
-    for x in (normal, wide, halves, huge, tiny, zeros):
+    for x in (normal, wide, halves, huge, tiny, zeros, skew, thirds):
         bits32 = np.float32(x).view(np.uint32)
         made.append((bits32 & np.uint32(0xFFFF0000)).view(np.float32))
     return made

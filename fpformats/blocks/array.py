@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..block_format import BlockFormat
 from ..registry import get, get_element
+from .affine import decode_affine
 from .files import load_block_array, save_block_array
 from .layouts import pack, swizzled
 from .run import run_decode
@@ -48,6 +49,8 @@ class BlockArray:
         compressed-tensors' and FlashInfer's encode scale. One number, or one a row for row-scaled recipes.
     axis : int
         The axis along which blocks run.
+    zero_points : array_like of int8, optional
+        For recipes that have them, the integers that stand for 0, one a block, in the shape of `scales`.
 
     Raises
     ------
@@ -73,6 +76,7 @@ class BlockArray:
     format: BlockFormat  # a name is looked up
     tensor_scale: Any = None
     axis: int = -1
+    zero_points: Any = None
 
     def __post_init__(self) -> None:
         fmt = block_format(self.format)
@@ -97,6 +101,19 @@ class BlockArray:
                 f"in {fmt.block_text} blocks"
             )
         put(self, "scales", scales)
+        if (self.zero_points is None) != (not fmt.zero_point):
+            raise ValueError(f"{fmt.name} has {'zero' if fmt.zero_point else 'no zero'} points; zero_points is not so")
+        if fmt.zero_point:
+            points = np.asarray(self.zero_points)
+            if points.dtype.kind not in "iu" or points.shape != scales.shape:
+                raise ValueError(
+                    f"zero_points has dtype {points.dtype} and shape {points.shape}; integers in the shape of scales, "
+                    f"{scales.shape}, were expected"
+                )
+            low, high = int(element.min), int(element.max)
+            if points.size and not low <= int(points.min()) <= int(points.max()) <= high:
+                raise ValueError(f"zero_points hold {points.min()} ... {points.max()}; {low} ... {high} were expected")
+            put(self, "zero_points", points.astype(np.int8))
         if (self.tensor_scale is None) != (not fmt.second):
             wanted_text = f"its second level as stored ({fmt.second_text})" if fmt.second else "no tensor_scale"
             raise ValueError(f"{fmt.name} has {wanted_text}; tensor_scale={self.tensor_scale!r}")
@@ -110,13 +127,16 @@ class BlockArray:
             put(self, "tensor_scale", second.reshape(rows))
 
     @classmethod
-    def _trusted(cls, codes: Array, scales: Array, fmt: BlockFormat, second: Any, tiles: Tiling) -> BlockArray:
+    def _trusted(
+        cls, codes: Array, scales: Array, fmt: BlockFormat, second: Any, tiles: Tiling, zero_points: Any = None
+    ) -> BlockArray:
         """Of what a recipe made, with nothing to look at."""
         made = object.__new__(cls)
         second = None if second is None else np.asarray(second, np.float32)
         made.__dict__.update(
-            codes=codes, scales=scales, format=fmt, tensor_scale=second, axis=tiles.axis, _tiling=tiles
-        )
+            codes=codes, scales=scales, format=fmt, tensor_scale=second, axis=tiles.axis, zero_points=zero_points,
+            _tiling=tiles,
+        )  # fmt: skip
         if second is not None:
             made.__dict__["tensor_scale"] = second.reshape(made._second_shape())
         return made
@@ -137,10 +157,11 @@ class BlockArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of packed codes, scales and second level."""
+        """Bytes of packed codes, scales, zero points (as many bits as an element) and second level."""
         bits = get_element(self.format.element).bits
         second = 0 if self.tensor_scale is None else self.tensor_scale.nbytes
-        return -(-self.codes.size * bits // 8) + self.scales.nbytes + second
+        points = 0 if self.zero_points is None else -(-self.zero_points.size * bits // 8)
+        return -(-self.codes.size * bits // 8) + self.scales.nbytes + points + second
 
     @property
     def bits_per_value(self) -> float:
@@ -162,6 +183,7 @@ class BlockArray:
             and np.array_equal(self.codes, other.codes)
             and self.scales.shape == other.scales.shape
             and self.scales.tobytes() == other.scales.tobytes()
+            and (self.zero_points is None or np.array_equal(self.zero_points, other.zero_points))
             and (self.tensor_scale is None or self.tensor_scale.tobytes() == other.tensor_scale.tobytes())
         )
 
@@ -189,7 +211,10 @@ class BlockArray:
         stored = self._tiling.cut_scales(self.scales)
         scaling = Scaling(self.format, get_element("fp32"), **self._second())
         out = np.empty(blocks.shape, np.uint32)
-        run_decode(scaling, blocks, stored, out)
+        if self.zero_points is None:
+            run_decode(scaling, blocks, stored, out)
+        else:
+            decode_affine(scaling, blocks, stored, self._tiling.cut_scales(self.zero_points), out)
         values = self._tiling.join(out).view(np.float32)
         return values if np.dtype(dtype) == np.float32 else values.astype(dtype)
 

@@ -16,6 +16,7 @@ from ..randomness import drawn_words, random_words, with_bits
 from ..rounding import ROUNDINGS, Rules
 from ..rounding import rounding as rounding_row
 from ..scalars import as_scalar
+from .affine import decode_affine, run_affine
 from .array import BlockArray, block_format
 from .expressions import evaluate
 from .given import Given
@@ -107,6 +108,23 @@ class Prepared:
             random_bits=self.random_bits, amax=amax, **level,
         )  # fmt: skip
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
+        self.zero_points = np.empty(self.tiling.count, np.int8) if fmt.zero_point else None
+
+    def encode(self) -> Array:
+        """Codes; the scales and zero points are filled in."""
+        codes = np.empty(self.blocks.shape, np.uint8)
+        if self.zero_points is None:
+            run_encode(self.scaling, self.blocks, codes, self.stored)
+        else:
+            run_affine(self.scaling, self.blocks, codes, self.stored, self.zero_points)
+        return codes
+
+    def quantize(self, out: Array) -> None:
+        """Values, as binary32 bits."""
+        if self.zero_points is None:
+            run_quantize(self.scaling, self.blocks, out, self.stored)
+        else:
+            decode_affine(self.scaling, self.encode(), self.stored, self.zero_points, out)
 
     def _amax(self, bits: Array, given: Given) -> Any:
         fmt = self.fmt
@@ -197,11 +215,9 @@ def encode_blocks(
     if (scalar := _number(x)) is not None:
         x = scalar[0]
     ready = Prepared(adapt(x), fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
-    codes = np.empty(ready.blocks.shape, np.uint8)
-    run_encode(ready.scaling, ready.blocks, codes, ready.stored)
-    return BlockArray._trusted(
-        ready.tiling.join(codes), ready.tiling.join_scales(ready.stored), fmt, ready.second, ready.tiling
-    )
+    codes, tiles = ready.encode(), ready.tiling
+    points = None if ready.zero_points is None else tiles.join_scales(ready.zero_points)
+    return BlockArray._trusted(tiles.join(codes), tiles.join_scales(ready.stored), fmt, ready.second, tiles, points)
 
 
 def quantize_blocks(
@@ -223,7 +239,7 @@ def quantize_blocks(
         check_out(out, adapted.data.shape, dtype, x if isinstance(x, np.ndarray) else adapted.data)
         straight = straight and out.dtype.isnative
     made = out.view(np.uint32).reshape(ready.blocks.shape) if straight else np.empty(ready.blocks.shape, np.uint32)
-    run_quantize(ready.scaling, ready.blocks, made, ready.stored)
+    ready.quantize(made)
     if straight:
         return out
     values = ready.tiling.join(made)

@@ -27,12 +27,13 @@ OPERATORS: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
 }
 
 
-#: none of them rounds; a NaN among what is compared stays
+#: none of them rounds but `rint`; a NaN among what is compared stays
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "min": np.minimum,
     "max": np.maximum,
     "noinf": lambda x, other: np.where(np.isinf(x), other, x),
     "finite": lambda x, other: np.where(np.isfinite(x), x, other),
+    "rint": np.rint,  # to a whole number, ties to even
     "unless_below": lambda x, least, other: np.where(x < least, other, x),
     "unless_zero": lambda s, value: np.where(s == 0, np.float32(0), value),
 }
@@ -66,6 +67,8 @@ def _evaluate(node: ast.expr, environment: Environment, kind: Any) -> Value:
     if isinstance(node, ast.BinOp):
         operate = OPERATORS[type(node.op)]
         return operate(_evaluate(node.left, environment, kind), _evaluate(node.right, environment, kind))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return np.negative(_evaluate(node.operand, environment, kind))
     if isinstance(node, ast.Constant):
         return kind(node.value)
     if isinstance(node, ast.Name):

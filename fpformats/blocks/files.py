@@ -21,6 +21,8 @@ def save_block_array(array: BlockArray, path: Path) -> None:
     parts: dict[str, Any] = {"codes": array.codes, "scales": array.scales}
     if array.tensor_scale is not None:
         parts["tensor_scale"] = array.tensor_scale
+    if array.zero_points is not None:
+        parts["zero_points"] = array.zero_points
     # safetensors writes memory as it lies
     parts = {name: np.ascontiguousarray(part).reshape(np.shape(part)) for name, part in parts.items()}
     about = json.dumps({"fpformats": VERSION, "format": array.format.name, "axis": array.axis})

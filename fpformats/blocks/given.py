@@ -40,6 +40,10 @@ class Given:
             raise ValueError(
                 f"tensor_amax={shown(amax)}: {fmt.name} takes amax_history=, the amaxes of the steps before"
             )
+        if amax is not None and fmt.zero_point:
+            raise ValueError(
+                f"tensor_amax={shown(amax)}: {fmt.name} takes the least and the largest number; it takes scale="
+            )
         if amax is not None and fmt.statistic == "mean":
             raise ValueError(f"tensor_amax={shown(amax)}: {fmt.name} takes the mean of the magnitudes; it takes scale=")
         if amax is not None and not fmt.z and blocks > 1:

@@ -194,7 +194,7 @@ class Accumulator:
         def at(code: int) -> np.ndarray:
             """Every value's block's value of one code."""
             codes = np.full(q.codes.shape, code, np.uint8)
-            other = BlockArray._trusted(codes, q.scales, q.format, q.tensor_scale, q._tiling)
+            other = BlockArray._trusted(codes, q.scales, q.format, q.tensor_scale, q._tiling, q.zero_points)
             return other.decode().reshape(-1).astype(np.float64)
 
         above, below = at(element.max_code), at(lowest)

@@ -20,7 +20,8 @@ class BlockResult(NamedTuple):
     scales
         One scale a block, in the shape of the grid of blocks: raw codes (uint8) or float32.
     second
-        The second level as stored (amax, decode or encode scale), or None.
+        The second level as stored (amax, decode or encode scale), or None; of integers with zero points, these, in the
+        shape of `scales`.
     undefined
         True where the package leaves the element code undefined (NaN blocks of some), or None.
     """
