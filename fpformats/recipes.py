@@ -573,7 +573,7 @@ def _integer_rows() -> Iterator[BlockFormat]:
                 "d(d(hi - lo) / STEPS) or DEPS",
                 "d(d(x / s) + p)",
                 q="(q - p) * t",
-                zero_point="d(LOW - d(lo / d(d(hi - lo) / STEPS)))",
+                zero_point="d(LOW - d(lo / unless_zero(d(d(hi - lo) / STEPS), s)))",
             )
     for tile in ("tensor", "row"):
         yield row(

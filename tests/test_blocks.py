@@ -276,7 +276,7 @@ def test_decode_is_quantize(name: str) -> None:
             values = fp.quantize(x, name)
             decoded = made.decode()
         same_bits(values, decoded)
-        again = fp.BlockArray(made.codes, made.scales, name, made.tensor_scale)
+        again = fp.BlockArray(made.codes, made.scales, name, made.tensor_scale, zero_points=made.zero_points)
         same_array(again, made)
         same_bits(again.decode(), decoded)
 

@@ -133,7 +133,8 @@ def limits(q):
     element = fp.get(q.format.element)
 
     def at(code):
-        return fp.BlockArray(np.full(q.shape, code), q.scales, q.format, q.tensor_scale, q.axis).decode().ravel()
+        codes = np.full(q.shape, code)
+        return fp.BlockArray(codes, q.scales, q.format, q.tensor_scale, q.axis, q.zero_points).decode().ravel()
 
     values = fp.decode(np.arange(1 << element.bits), element)
     codes = [fp.encode(float(v), element) for v in np.unique(values[np.isfinite(values)])]
@@ -156,6 +157,7 @@ def limits(q):
     [
         *("mxfp8", "mxfp4", "mxint8", "nvfp4", "nvfp4_te_rowscaled", "nvfp4_te_4over6_mse_256", "fp8_e5m2_1x128_te"),
         *("int4_channel_compressed_tensors", "int8_tensor_absmax", "ternary_tensor_bitnet", "mxfp4_microxcaling"),
+        *("int4_1x128_compressed_tensors_asymmetric", "int8_row_torchao_asymmetric"),
     ],
 )
 @pytest.mark.parametrize("axis", [0, -1])

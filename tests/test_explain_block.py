@@ -34,6 +34,8 @@ def test_says_what_is_done(name: str) -> None:
         assert np.float32(steps["stored"][1]) == made.scales.item()
     else:
         assert np.float32(steps["s"][1]) == made.scales.item()
+    if fmt.zero_point:
+        assert steps["p"] == (fmt.zero_point, made.zero_points.item())
     if fmt.z:
         assert np.float32(steps[fmt.second][1]) == made.tensor_scale.reshape(())
         assert steps["z"][0] == fmt.z

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -190,3 +191,59 @@ def test_bfloat16_counts() -> None:
     other = fp.encode_blocks(typed(x, "bfloat16"), "int8_channel_compressed_tensors")
     assert one.scales[0, 0] != other.scales[0, 0]
     assert other.scales.view(np.uint32)[0, 0] & 0xFFFF == 0
+
+
+# --- zero points ------------------------------------------------------------------------------------
+AFFINE = "int4_1x128_compressed_tensors_asymmetric"
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_zero_points_are_kept(axis: int, tmp_path: Path) -> None:
+    x = np.random.default_rng(5).normal(2, 1, (130, 140)).astype(np.float32)
+    x[:3], x[:, :2] = 0, -4
+    q = fp.encode_blocks(x, AFFINE, axis=axis)
+    assert q.zero_points.dtype == np.int8
+    assert q.zero_points.shape == q.scales.shape
+    values = (
+        fp.decode(q.codes, "s4") - np.repeat(q.zero_points, 128, axis)[:130, :140].astype(np.float32)
+    ) * np.repeat(q.scales, 128, axis)[:130, :140]
+    np.testing.assert_array_equal(q.decode(), values)
+    np.testing.assert_array_equal(fp.quantize(x, AFFINE, axis=axis), values)
+    assert np.abs(values - x).max() <= q.scales.max() / 2 + 1e-6
+    assert q.nbytes == x.size // 2 + q.scales.size * 4 + -(-q.scales.size // 2)
+    q.save(tmp_path / "q.npz")
+    assert fp.BlockArray.load(tmp_path / "q.npz") == q
+    other = fp.BlockArray(q.codes, q.scales, AFFINE, axis=axis, zero_points=np.zeros_like(q.zero_points))
+    assert other != q
+    assert fp.get(AFFINE).bits_per_value == 4 + 36 / 128
+
+
+def test_a_tensor_of_many_pieces() -> None:
+    """Larger than what is worked on at once."""
+    x = np.random.default_rng(6).normal(1, 1, 400_000).astype(np.float32)
+    name = "int8_tensor_torchao_asymmetric"
+    q = fp.encode_blocks(x, name)
+    s, p = q.scales.item(), int(q.zero_points.item())
+    y = np.clip(np.rint(x * (np.float32(1) / np.float32(s))) + p, -128, 127)
+    np.testing.assert_array_equal(fp.decode(q.codes, "s8"), y)
+    np.testing.assert_array_equal(fp.quantize(x, name), q.decode())
+    assert fp.encode_blocks(x[:0], name).codes.size == 0
+
+
+def test_zero_points_that_are_wrong() -> None:
+    q = fp.encode_blocks(np.ones((2, 128), np.float32), AFFINE)
+    for points, message in (
+        (None, "has a zero point for every block; zero_points=None"),
+        ([[0.5], [1]], r"zero_points has dtype float64 and shape \(2, 1\); integers in the shape of scales"),
+        ([0, 1], r"shape \(2,\); integers in the shape of scales, \(2, 1\), were expected"),
+        ([[8], [0]], r"zero_points hold 0 ... 8; -8 ... 7 were expected"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fp.BlockArray(q.codes, q.scales, AFFINE, zero_points=points)
+    with pytest.raises(ValueError, match="mxfp4 has no zero points; zero_points="):
+        fp.BlockArray(np.zeros((1, 32), int), np.zeros((1, 1), np.uint8), "mxfp4", zero_points=[[0]])
+    with pytest.raises(ValueError, match="takes the least and the largest number; it takes scale="):
+        fp.encode_blocks([1.0], AFFINE, tensor_amax=1.0)
+    given = fp.encode_blocks([1.0, 3.0, -1.0], AFFINE, scale=0.5)
+    assert given.zero_points.item() == -8 + 1 / 0.5
+    assert given.decode().tolist() == [1.0, 3.0, -1.0]

@@ -127,7 +127,7 @@ def recipe_rows(names: list[str]) -> str:
         nan = "undefined" if fmt.nan_code is None else f"{fmt.nan_code:#x}"
         rows.append([
             f"`{name}`", f"{fmt.element}, {fmt.block_text}, {fmt.scale}", f"`{fmt.z}`" if fmt.z else "",
-            f"`{fmt.v}`" + ("" if fmt.statistic == "amax" else f", a the {fmt.statistic}")
+            f"`{fmt.v}`" + (f", p = `{fmt.zero_point}`" if fmt.zero_point else "") + ("" if fmt.statistic == "amax" else f", a the {fmt.statistic}")
             + ("" if fmt.amax_from == "block" else f", a of the {fmt.amax_from}"),
             f"{fmt.rule}" + (f", s by {fmt.s}" if fmt.s else "") + (f", then `{fmt.stored}` is stored" if fmt.stored else ""),
             f"`{fmt.y}`",
@@ -169,14 +169,15 @@ def recipes_page() -> str:
         "and FP6) is the largest code here.\n\n"
         "`a` is an amax but for BitNet, where it is the mean magnitude: the exact sum over the number of values, rounded once\n"
         "(torch adds in an order that it does not state, so its last bit may differ). Integers are two's complement (`s8`, `s4`,\n"
-        "`s2`, in steps of 1), symmetric, without zero points. Delayed scaling takes `amax_history=`, the amaxes of the steps\n"
-        "before; with none the scale is 1.\n\n"
+        "`s2`, in steps of 1), symmetric or with a zero point: of `lo` and `hi`, a block's least and largest number, 0 among them,\n"
+        "comes the integer `p` that stands for 0. Delayed scaling takes `amax_history=`, the amaxes of the steps before; with none\n"
+        "the scale is 1.\n\n"
         "Not here, because it cannot be verified bit for bit: kernels with approximate reciprocals (FlashInfer, TensorRT-LLM and\n"
         "vLLM by default); the elements of DeepSeek-V3's Triton kernel, whose division is approximate on a GPU (its scales are\n"
         "verified; the elements here are an exact division's); qwix's MX recipes, whose scales come from XLA's logarithm; Quark's\n"
         "INT8; stochastic rounding without the random stream; the order of the sums in a random Hadamard transform (`hadamard` has\n"
         "exact ones). Not here, because nothing recorded holds it yet: microxcaling's `floor` and `dither` roundings and\n"
-        "its flushing of subnormal blocks, MLX before its change of scales in August 2026, zero points.\n"
+        "its flushing of subnormal blocks, MLX before its change of scales in August 2026, unsigned integers.\n"
     ]  # fmt: skip
     parts += [f"\n## {title}\n\n{recipe_rows(chosen)}" for title, chosen in kinds.items()]
     return "".join(parts)

@@ -102,7 +102,8 @@ class BlockArray:
             )
         put(self, "scales", scales)
         if (self.zero_points is None) != (not fmt.zero_point):
-            raise ValueError(f"{fmt.name} has {'zero' if fmt.zero_point else 'no zero'} points; zero_points is not so")
+            wanted_text = "a zero point for every block" if fmt.zero_point else "no zero points"
+            raise ValueError(f"{fmt.name} has {wanted_text}; zero_points={self.zero_points!r}")
         if fmt.zero_point:
             points = np.asarray(self.zero_points)
             if points.dtype.kind not in "iu" or points.shape != scales.shape:

@@ -189,7 +189,6 @@ class Accumulator:
         lowest = element.max_code | element.sign_bit
         if element.twos_complement:
             lowest = element.sign_bit + q.format.symmetric
-        normal = 1 << element.mantissa_bits if element.exponent_bits else 0
 
         def at(code: int) -> np.ndarray:
             """Every value's block's value of one code."""
@@ -200,7 +199,9 @@ class Accumulator:
         above, below = at(element.max_code), at(lowest)
         above = above + (above - at(element.max_code - 1)) / 2
         below = below + (below - at(lowest + 1 if element.twos_complement else lowest - 1)) / 2
-        smallest, made, flat = at(normal), q.decode().reshape(-1), np.asarray(x).reshape(-1)
+        # integers have no smallest normal number
+        smallest = at(1 << element.mantissa_bits) if element.exponent_bits else np.zeros(q.codes.size)
+        made, flat = q.decode().reshape(-1), np.asarray(x).reshape(-1)
         for start in range(0, flat.size, CHUNK):
             part = slice(start, start + CHUNK)
             limits = above[part], below[part], smallest[part]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import adapt
 from ..block_format import BlockFormat
+from ..blocks.affine import affine_levels
 from ..blocks.encode import Prepared, encode_blocks
 from ..blocks.expressions import evaluate
 from ..blocks.given import Given
@@ -102,7 +103,14 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         if fmt.z:
             steps.append(("G", "the tensor's amax", float(np.max(scaling.G))))
             steps.append(("z", fmt.z, float(np.max(scaling.z))))
-        if scaling.given is None:
+        p: Any = 0
+        s: Any = None
+        if fmt.zero_point:
+            level = {name: float(value[0]) for name, value in affine_levels(scaling, ready.blocks).items()}
+            expressions = {"lo": "the least number, or 0", "hi": "the largest number, or 0", "v": fmt.v}
+            steps += [(name, how, level[name]) for name, how in expressions.items()]
+            s, p = np.array([level["s"]], np.float32), np.float32(level["p"])
+        elif scaling.given is None:
             a = np.array([amax_of(bits, fmt.amax_nan)]) if scaling.amax is None else np.array([np.max(scaling.amax)])
             a = a.astype(np.float32)
             v = evaluate(fmt.v, scaling.block_environment(0, 1, a=a))
@@ -119,9 +127,11 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         given_scale = "the caller's" if fmt.amax_from == "block" else "of the history"
         how = given_scale if scaling.given is not None else "v" if fmt.scale == "fp32" else "the code's value"
         steps.append(("s", how, float(s[0])))
+        if fmt.zero_point:
+            steps.append(("p", fmt.zero_point, float(p)))
         if fmt.stored:
             steps.append(("stored", fmt.stored, float(decode_scales(fmt, stored)[0])))
-        environment = scaling.block_environment(0, 1, x=numbers, s=s)
+        environment = scaling.block_environment(0, 1, x=numbers, s=s, p=p)
         y = np.broadcast_to(np.asarray(evaluate(fmt.y, environment), np.float32), numbers.shape)
     codes, values = made.codes.reshape(-1), made.decode().reshape(-1)
     rows = zip(numbers, y, codes, decode(codes, fmt.element), values, strict=True)
