@@ -243,6 +243,19 @@ def _loops(width: int) -> SimpleNamespace:
 
         return numba.njit(**_INLINE)(loop)
 
+    def checked(body):
+        """A loop that also finds the largest code."""
+
+        def loop(x, out, r):
+            largest = ZERO
+            for i in range(x.size):
+                code = uint(x[i])
+                largest = max(largest, code)
+                out[i] = body(code, r)
+            return largest
+
+        return numba.njit(**_INLINE)(loop)
+
     def drawn(body):
         """A watched loop with a random word for each number."""
 
@@ -292,7 +305,7 @@ def _loops(width: int) -> SimpleNamespace:
         modes=kernel("modes", [watched] * 16),
         general=general,
         encode=kernel("encode", some),
-        decode=kernel("decode", [plain] * 8),
+        decode=kernel("decode", [checked] * 8),
         random=random_kernel,
         either=general_or_random,
         blocks=_blocks(words(width), programs["round"], unpack["round"]),
@@ -429,10 +442,14 @@ def _half(kernel: Callable[..., int], offset: int) -> Callable[..., int]:
 
 
 class kernels:
-    """Every kernel, by name, each compiled (or loaded) on its first use."""
+    """Every kernel, by name, each compiled (or loaded) on its first use.
+
+    They take writeable, contiguous, one-dimensional arrays, and look at nothing but the size of an item.
+    """
 
     def __init__(self) -> None:
         self._bodies: dict[int, SimpleNamespace] = {}
+        self._kept: list[Any] = []
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         if name in ("general64", "random64"):
@@ -448,6 +465,9 @@ class kernels:
         extra = {"random": (_array(32), types.int64, types.int64), "blocks": (types.int64, row, row, types.uint32)}
         extra["either"] = extra["random"]
         signature = (_array(source), _array(result), row, types.int64, *extra.get(what, ()))
-        kernel = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)
+        dispatcher = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)
+        self._kept.append(dispatcher)  # it owns the code
+        # what the dispatcher calls once it has looked at types: any array of that item size is taken for its bits
+        kernel = dispatcher.overloads[signature].entry_point
         setattr(self, name, kernel)
         return kernel
