@@ -69,10 +69,9 @@ class Short:
             or not out.flags.carray or _related(x, out)
         ):  # fmt: skip
             return self._long(x, out)
-        kernel = self._kernel
+        kernel = self._kernel or self._find_kernel()
         if kernel is None or x.size >= engine.WORTH_THREADS or not x.flags.carray:
             self._run(plan, x.view(plan.source), out.view(plan.result))
-            self._find_kernel()
             return out
         # compiled kernels take any type of the same width
         bits, target = (x, out) if x.ndim == 1 else (x.reshape(-1), out.reshape(-1))
@@ -88,12 +87,13 @@ class Short:
             out[...] = made
         return out
 
-    def _find_kernel(self) -> None:
+    def _find_kernel(self) -> Any:
         """Once the compiled kernels are there, a plan of one kernel is called directly."""
         plan = self.plan
         if engine.compiled() is None or len(plan.stages) != 1 or (plan.fmt.has_nan and plan.nan is not None):
-            return
+            return None
         (stage,) = plan.stages
         if isinstance(stage.what, str):
             self._kind, self._row = stage.kind, stage.row
             self._kernel = getattr(engine.compiled(), stage.what)
+        return self._kernel
