@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ class Adapted:
     wrap: Callable[[NDArray[Any], str | None], Any]
 
 
+@lru_cache(maxsize=64)
 def element_format(dtype: np.dtype[Any]) -> str | None:
     """The float format of a NumPy dtype; None for integers and bools; TypeError for the rest."""
     name = dtype.name

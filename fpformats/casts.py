@@ -126,6 +126,8 @@ def _seeded(rng: Any, rules: Rules) -> bool:
 
 # --- public -------------------------------------------------------------------------------------
 _fast: dict[Any, Short | None] = {}
+#: codes that are looked at and decoded at a time
+_PART = 1 << 20
 _array = np.array
 
 
@@ -305,6 +307,13 @@ def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: An
     >>> decode([0x38, 0x7E, 0xFE], "e4m3")
     array([   1.,  448., -448.], dtype=float32)
     """
+    if type(codes) is np.ndarray and codes.flags.c_contiguous:
+        key = (codes.dtype, fmt, dtype)
+        hit = _fast.get(key)
+        if hit is None and key not in _fast:
+            hit = _remember_codes(key, codes, get(fmt), dtype)
+        if hit is not None:
+            return hit(codes, out)
     fmt = get(fmt)
     if isinstance(codes, (int, np.integer)) and not isinstance(codes, bool):
         value = reference.decode(int(codes), fmt)
@@ -312,15 +321,6 @@ def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: An
             return float(value) if dtype is np.float32 else np.dtype(dtype).type(float(value))
         except OverflowError:
             return float("inf") if value > 0 else float("-inf")
-    if type(codes) is np.ndarray and codes.flags.c_contiguous:
-        key = (codes.dtype, fmt, dtype)
-        hit = _fast.get(key)
-        if hit is None and key not in _fast:
-            whole = codes.dtype == code_dtype(fmt) and 8 * codes.dtype.itemsize == fmt.bits  # no code is out of range
-            hit = Short(*_decode_plan(fmt, dtype), check_out, run_plan) if whole else None
-            _keep(key, hit)
-        if hit is not None:
-            return hit(codes, out)
     adapted = adapt(codes)
     if adapted.format is not None or adapted.data.dtype.kind not in "iu":
         raise TypeError(f"codes have dtype {getattr(codes, 'dtype', adapted.data.dtype)}; integers were expected")
@@ -418,6 +418,27 @@ def _remember(key: Any, x: Array, fmt: Any, *options: Any, codes: bool, one: boo
         hit = Short(plan, dtype, check_out, run_plan)
     _keep(key, hit)
     return hit
+
+
+def _remember_codes(key: Any, codes: Array, fmt: Format, dtype: Any) -> Short | None:
+    """The short way for codes in the format's own unsigned type, where their size alone says which are valid."""
+    hit = None
+    if codes.dtype == code_dtype(fmt) and valid_codes(fmt) is None:
+        whole = 8 * codes.dtype.itemsize == fmt.bits
+        run = run_plan if whole else _run_checked
+        hit = Short(*_decode_plan(fmt, dtype), check_out, run, limit=(1 << fmt.bits) - 1)
+    _keep(key, hit)
+    return hit
+
+
+def _run_checked(plan: Plan, codes: Array, out: Array) -> None:
+    """`run_plan` on codes that may be none: part by part, so that the second pass finds them in cache."""
+    flat, target = codes.reshape(-1), out.reshape(-1)
+    for start in range(0, flat.size, _PART):
+        part = flat[start : start + _PART]
+        if int(part.max()) >> plan.fmt.bits:
+            _checked_codes(codes, plan.fmt)
+        run_plan(plan, part, target[start : start + _PART])
 
 
 def _keep(key: Any, hit: Short | None) -> None:

@@ -104,7 +104,7 @@ MODES = {
 }
 
 # The share of a step that must be lost for a step up, of positive and negative numbers: "any" at all, at least
-# "half", "more" than half, or a whole "step", which never is
+# "half", "more" than half, or a whole "step", which never is (to odd: on odd lines)
 _SHARES = {
     "nearest_away": ("half", "half"),
     "nearest_zero": ("more", "more"),
@@ -112,6 +112,7 @@ _SHARES = {
     "away_from_zero": ("any", "any"),
     "toward_positive": ("any", "step"),
     "toward_negative": ("step", "any"),
+    "to_odd": ("any", "any"),
 }
 
 # How StochasticA, B, C use N random bits: (extra fraction bits, times, plus, nearest first)
@@ -302,6 +303,7 @@ def _mode_fields(row: list[int], fmt: Format, rules: Rules, width: Width, source
     shares = {"any": 0, "half": row[R.TIE], "more": row[R.TIE] + 1, "step": row[R.STEP]}
     positive, negative = (shares[share] for share in _SHARES.get(mode, ("step", "step")))
     row[R.SHARE], row[R.SHARE_FLIP] = positive, positive ^ negative
+    row[R.SHARE_ODD] = row[R.STEP] * (mode == "to_odd")
     row[R.ODD_FLIP] = fmt.min_line & 1
     in_signed, mirrored, _ = MODES[mode]
     row[R.DOMAIN] = ~0 if in_signed else ~sign

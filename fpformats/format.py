@@ -26,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 __all__ = ["Format", "pow2"]
 
@@ -42,6 +43,20 @@ def _plain(value: Fraction) -> int | float | Fraction:
     except OverflowError:
         return int(value) if value.denominator == 1 else value
     return as_float if Fraction(as_float) == value else value
+
+
+if TYPE_CHECKING:
+    _fact = cached_property
+else:
+
+    class _fact(cached_property):
+        """Without the lock that it has up to Python 3.11: two threads may both find the same fact."""
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self.attrname] = self.func(instance)
+            return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +158,7 @@ class Format:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @_fact
     def _hash(self) -> int:
         return hash(tuple(getattr(self, name) for name in type(self).__dataclass_fields__))
 
@@ -156,7 +171,7 @@ class Format:
         )
 
     # --- the code space -----------------------------------------------------------------------
-    @cached_property
+    @_fact
     def bits(self) -> int:
         """Width of a code in bits."""
         return int(self.signed) + self.exponent_bits + self.mantissa_bits
@@ -171,12 +186,12 @@ class Format:
         """Mantissa bits without the leading one (NumPy's finfo name)."""
         return self.mantissa_bits
 
-    @cached_property
+    @_fact
     def sign_bit(self) -> int:
         """The sign's place in a code; 0 for an unsigned format."""
         return 1 << (self.bits - 1) if self.signed else 0
 
-    @cached_property
+    @_fact
     def emin(self) -> int:
         """Exponent of the smallest normal number: 1 - bias, or -bias where code 0 is not a zero."""
         return (1 if self.has_zero else 0) - self.bias  # type: ignore[operator]
@@ -186,12 +201,12 @@ class Format:
         """NumPy's name for `emin`."""
         return self.emin
 
-    @cached_property
+    @_fact
     def min_line(self) -> int:
         """The line of code 0."""
         return 0 if self.has_zero else 1 << self.mantissa_bits
 
-    @cached_property
+    @_fact
     def max_line(self) -> int:
         """The line of the largest finite value."""
         top = self.top_line - self.nan_codes - self.inf_codes  # type: ignore[operator]
@@ -204,39 +219,39 @@ class Format:
             return limit
         return top
 
-    @cached_property
+    @_fact
     def top_line(self) -> int:
         """The last line that a code can name."""
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1 + self.min_line
 
-    @cached_property
+    @_fact
     def max_code(self) -> int:
         """The code of the largest finite value."""
         return self.max_line - self.min_line
 
-    @cached_property
+    @_fact
     def has_inf(self) -> bool:
         return self.inf_codes == 1
 
-    @cached_property
+    @_fact
     def has_negative_zero(self) -> bool:
         return self.signed and self.has_zero and self.negative_zero and not self.twos_complement
 
-    @cached_property
+    @_fact
     def nan_at_sign(self) -> bool:
         """Whether the sign-only code is the one NaN (FNUZ, signed P3109)."""
         return self.signed and not self.negative_zero and not self.twos_complement
 
-    @cached_property
+    @_fact
     def has_nan(self) -> bool:
         return bool(self.nan_codes) or self.nan_at_sign
 
-    @cached_property
+    @_fact
     def inf_code(self) -> int | None:
         """The code of +inf, or None."""
         return self.top_line - self.min_line - self.nan_codes if self.inf_codes else None  # type: ignore[operator]
 
-    @cached_property
+    @_fact
     def nan_code(self) -> int | None:
         """The canonical quiet NaN, positive where NaN has a sign; None without NaN.
 
@@ -258,30 +273,30 @@ class Format:
             return Fraction(line) * pow2(self.emin - m)
         return Fraction((1 << m) + (line & ((1 << m) - 1))) * pow2((line >> m) - 1 + self.emin - m)
 
-    @cached_property
+    @_fact
     def max(self) -> int | float | Fraction:
         """The largest finite value."""
         return _plain(self.value_of_line(self.max_line))
 
-    @cached_property
+    @_fact
     def min(self) -> int | float | Fraction:
         """The most negative finite value; the smallest one of an unsigned format."""
         if not self.signed:
             return _plain(self.value_of_line(self.min_line))
         return _plain(-self.value_of_line(self.max_line + self.twos_complement))
 
-    @cached_property
+    @_fact
     def smallest_normal(self) -> int | float | Fraction:
         """The smallest positive value with a leading one: 2**emin."""
         return _plain(pow2(self.emin))
 
-    @cached_property
+    @_fact
     def smallest_subnormal(self) -> int | float | Fraction:
         """The smallest positive value."""
         first = 1 if self.has_zero and self.subnormals else 1 << self.mantissa_bits
         return _plain(self.value_of_line(first))
 
-    @cached_property
+    @_fact
     def maxexp(self) -> int:
         """The smallest power of two that is beyond every finite value, as an exponent."""
         m = self.mantissa_bits
@@ -289,7 +304,7 @@ class Format:
             return self.max_line.bit_length() + self.emin - m
         return (self.max_line >> m) + self.emin
 
-    @cached_property
+    @_fact
     def eps(self) -> int | float | Fraction | None:
         """The next value above 1.0, minus 1.0; None where 1.0 is not a value."""
         line = self._line_of_one
@@ -297,7 +312,7 @@ class Format:
             return None
         return _plain(self.value_of_line(line + 1) - 1)
 
-    @cached_property
+    @_fact
     def epsneg(self) -> int | float | Fraction | None:
         """1.0 minus the next value below it; None where 1.0 is not a value."""
         line = self._line_of_one
@@ -308,7 +323,7 @@ class Format:
             below = 0
         return _plain(1 - self.value_of_line(below))
 
-    @cached_property
+    @_fact
     def _line_of_one(self) -> int | None:
         m, e = self.mantissa_bits, -self.emin
         line = (e + 1) << m if e >= 0 else (1 << (m + e) if m + e >= 0 else -1)

@@ -141,8 +141,7 @@ def _choose(fmt: Format, rules: Rules, width: Width) -> tuple[str, int]:
         kind = MODES[rules.rounding][2]
         if plain_ends(fmt) and fmt.has_negative_zero and (rules.subnormals == "keep" or kind == 0):
             return "modes", kind
-        if rules.rounding != "to_odd":
-            return "modes", 5 if kind == 0 else 6
+        return "modes", 5 if kind == 0 else 6
     return "general", 0
 
 

@@ -175,3 +175,36 @@ def test_threads_never_change_a_bit():
         for threads in ("1", "2", "3")
     }  # fmt: skip
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 15, 16, 31])
+@pytest.mark.parametrize("what", ["quantize", "encode", "decode"])
+def test_results_past_the_caches(what, offset):
+    """From 2^25 bytes on a result is written in whole cache lines, wherever it begins and ends; nothing beside it is."""
+    size = (1 << 25) + 77
+    x = np.arange(size, dtype=np.uint32) * np.uint32(2654435761)
+    x = x.astype(np.uint8) if what == "decode" else x.view(np.float32)
+    room = np.full(size + 64, 7, dtype=np.uint8 if what == "encode" else np.float32)
+    out = room[offset : offset + size]
+    call = {
+        "quantize": lambda x, out: fp.quantize(x, "e4m3", out=out, rounding="toward_zero"),
+        "encode": lambda x, out: fp.encode(x, "e5m2", out=out),
+        "decode": lambda x, out: fp.decode(x, "e4m3", out=out),
+    }[what]
+    assert call(x, out) is out
+    small = 1 << 20
+    for start in range(0, size, small):
+        part = slice(start, min(start + small, size))
+        np.testing.assert_array_equal(out[part], call(x[part], None))
+    assert (room[:offset] == 7).all()
+    assert (room[offset + size :] == 7).all()
+
+
+@pytest.mark.parametrize("size", [1, 511, 512, 513, 4096 + 5])
+@pytest.mark.parametrize("rounding", ["nearest_even", "toward_zero", "nearest_away"])
+def test_in_place(size, rounding):
+    x = np.random.default_rng(size).standard_normal(size).astype(np.float32)
+    x[0] = np.nan
+    expected = fp.quantize(x, "e4m3", rounding=rounding)
+    assert fp.quantize(x, "e4m3", rounding=rounding, out=x) is x
+    np.testing.assert_array_equal(x, expected)

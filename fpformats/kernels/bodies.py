@@ -219,14 +219,17 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
 
     @function
     def threshold_ended(x, r):
-        """Down, and up again where more than a share of the step, fixed for each sign, was lost."""
+        """Down, and up again where more than a share of the step, fixed for each sign or on odd lines, was lost."""
         b = lesser(u(x & ABS), r[R.CLAMP])
         minus = negative(x, r)
         f, e = flt(b), leading(b, r)
         step = fl(e * flt(r[R.STEP]))
-        y = pulled(pushed(f, e, r), e, r)
+        t = pushed(f, e, r)
+        y = pulled(t, e, r)
+        odd = u(u(bits(t) ^ where(y > f, ONE, ZERO)) & ONE)
         y = where(y > f, fl(y - step), y)
-        share = fl(e * flt(u(r[R.SHARE] ^ u(minus & r[R.SHARE_FLIP]))))
+        share = u(u(r[R.SHARE] ^ u(minus & r[R.SHARE_FLIP])) | u(u(ZERO - odd) & r[R.SHARE_ODD]))
+        share = fl(e * flt(share))
         y = bits(where(fl(f - y) > share, fl(y + step), y))
         return ended(flushed(y, x, r), x, minus, r)
 

@@ -7,8 +7,10 @@ Rules of this file
    is data: it costs no compilation.
 2. Loops differ only in the body they call; the row is unpacked before the loop, so that LLVM sees
    loop-invariant scalars and vectorises.
-3. Every intermediate integer is cast back to the source's width: Numba widens otherwise.
-4. The only relaxed floating-point rule is `contract`. It lets x + e * c become one fused
+3. A large result goes through a tile on the stack and from there past the caches: it costs no reading
+   of the lines it overwrites. So does a result that overwrites its source, whose loop would stay scalar.
+4. Every intermediate integer is cast back to the source's width: Numba widens otherwise.
+5. The only relaxed floating-point rule is `contract`. It lets x + e * c become one fused
    operation; e is a power of two, so the product is exact and the sum is rounded once either way.
 """
 
@@ -20,7 +22,9 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from . import vector
@@ -91,6 +95,118 @@ def _unpack(size: int) -> Callable[..., Any]:
     return numba.njit(**_INLINE)(scope["unpack"])
 
 
+#: bytes of a result from which on it is written past the caches, as memcpy does: they hold no such array anyway
+LARGE = 1 << 25
+#: numbers that go through a tile of the first-level cache at a time: reading and writing overlap
+TILE = 512
+_LINE = 64  # bytes
+
+
+@intrinsic
+def _address(typing_context, array):
+    """Where an array begins."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.ptrtoint(context.make_array(array)(context, builder, arguments[0]).data, ir.IntType(64))
+
+    return types.int64(array), emit
+
+
+@intrinsic
+def _part(typing_context, array, address, count):
+    """Numbers at an address as an array of that type which owns nothing: Numba need not count references to it."""
+
+    def emit(context, builder, signature, arguments):
+        made, size = (
+            context.make_array(array)(context, builder),
+            context.get_abi_sizeof(context.get_data_type(array.dtype)),
+        )
+        context.populate_array(
+            made,
+            data=builder.inttoptr(arguments[1], made.data.type),
+            shape=[arguments[2]],
+            strides=[ir.Constant(ir.IntType(64), size)],
+            itemsize=ir.Constant(ir.IntType(64), size),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return array(array, types.int64, types.int64), emit
+
+
+@intrinsic
+def _tile(typing_context):
+    """The address of room for `TILE` numbers, on the stack."""
+
+    def emit(context, builder, signature, arguments):
+        tile = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), TILE))
+        tile.align = _LINE
+        return builder.ptrtoint(tile, ir.IntType(64))
+
+    return types.int64(), emit
+
+
+@intrinsic
+def _copy(typing_context, target, source, size, lines):
+    """Copy bytes: so many cache lines first, from the start of one on, by stores past the caches."""
+
+    def emit(context, builder, signature, arguments):
+        word, byte, vector = ir.IntType(64), ir.IntType(8).as_pointer(), ir.VectorType(ir.IntType(32), 8)
+        past_caches = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+        target, source, size, lines = arguments
+        to, of = (builder.inttoptr(address, vector.as_pointer()) for address in (target, source))
+        with cgutils.for_range(builder, builder.mul(lines, word(_LINE // 32))) as loop:
+            loaded = builder.load(builder.gep(of, [loop.index]), align=32)
+            builder.store(loaded, builder.gep(to, [loop.index]), align=32).set_metadata("nontemporal", past_caches)
+        done = builder.mul(lines, word(_LINE))
+        to, of = (builder.inttoptr(builder.add(address, done), byte) for address in (target, source))
+        cgutils.raw_memcpy(builder, to, of, builder.sub(size, done), 1)
+        return context.get_dummy_value()
+
+    return types.none(*[types.int64] * 4), emit
+
+
+@intrinsic
+def _fence(typing_context):
+    """Stores past the caches are seen before any later one."""
+
+    def emit(context, builder, signature, arguments):
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.none(), emit
+
+
+def _tiled(choose: Callable[..., Any], unpack: Callable[..., Any], zero: Any) -> Callable[..., Any]:
+    """`(x, out, row, kind)` over all of an array at once, or by tiles where it is large, or where x is overwritten."""
+
+    def kernel(x, out, row, kind):
+        r = unpack(row)
+        n, source, target, tile = x.size, _address(x), _address(out), _tile()
+        # a loop that overwrites what it reads would stay scalar
+        large = n * out.itemsize >= LARGE and source != target and target % out.itemsize == 0
+        tiles = large or source == target
+        at, stop = 0, n
+        if tiles:  # the first one is short: it ends at the start of a cache line
+            stop = min(-target % _LINE // out.itemsize if large else TILE, n)
+        largest = zero
+        while True:
+            count, to = stop - at, target + at * out.itemsize
+            y = _part(out, tile if tiles else to, count)
+            largest = max(largest, choose(_part(x, source + at * x.itemsize, count), y, r, kind))
+            if tiles:
+                size = count * out.itemsize
+                _copy(to, tile, size, size // _LINE if large and at else 0)
+            if stop == n:
+                break
+            at, stop = stop, min(stop + TILE, n)
+        if large:
+            _fence()
+        return largest
+
+    return kernel
+
+
 def _loops(width: int) -> SimpleNamespace:
     """The kernels' Python bodies for one width of source."""
     from . import rows
@@ -101,6 +217,9 @@ def _loops(width: int) -> SimpleNamespace:
     uint = np.uint32 if width == 32 else np.uint64
     ABS = uint((1 << (width - 1)) - 1)
     ZERO = uint(0)
+
+    def tiled(choose, unpack):
+        return _tiled(choose, unpack, ZERO)
 
     def plain(body):
         """A loop that looks for nothing."""
@@ -124,6 +243,19 @@ def _loops(width: int) -> SimpleNamespace:
 
         return numba.njit(**_INLINE)(loop)
 
+    def checked(body):
+        """A loop that also finds the largest code."""
+
+        def loop(x, out, r):
+            largest = ZERO
+            for i in range(x.size):
+                code = uint(x[i])
+                largest = max(largest, code)
+                out[i] = body(code, r)
+            return largest
+
+        return numba.njit(**_INLINE)(loop)
+
     def drawn(body):
         """A watched loop with a random word for each number."""
 
@@ -139,11 +271,11 @@ def _loops(width: int) -> SimpleNamespace:
     def kernel(name, makers):
         """`(x, out, row, kind)`: one loop for each body, told apart by `kind` before any of them runs."""
         loops = [make(body) for make, body in zip(makers, programs[name], strict=False)]
-        scope = {"unpack": unpack[name], **{f"loop{i}": loop for i, loop in enumerate(loops)}}
+        scope: dict[str, Any] = {f"loop{i}": loop for i, loop in enumerate(loops)}
         lines = [f"    if kind == {i}: return loop{i}(x, out, r)" for i in range(len(loops) - 1)]
         lines.append(f"    return loop{len(loops) - 1}(x, out, r)")
-        exec("\n".join(["def kernel(x, out, row, kind):", "    r = unpack(row)", *lines]), scope)
-        return scope["kernel"]
+        exec("\n".join(["def choose(x, out, r, kind):", *lines]), scope)
+        return tiled(numba.njit(**_INLINE)(scope["choose"]), unpack[name])
 
     # who may be a format without NaN has them found by the loop; where that costs little, all do
     some = [plain, plain, watched, plain, watched, watched, watched]
@@ -173,7 +305,7 @@ def _loops(width: int) -> SimpleNamespace:
         modes=kernel("modes", [watched] * 16),
         general=general,
         encode=kernel("encode", some),
-        decode=kernel("decode", [plain] * 8),
+        decode=kernel("decode", [checked] * 8),
         random=random_kernel,
         either=general_or_random,
         blocks=_blocks(words(width), programs["round"], unpack["round"]),
@@ -310,10 +442,14 @@ def _half(kernel: Callable[..., int], offset: int) -> Callable[..., int]:
 
 
 class kernels:
-    """Every kernel, by name, each compiled (or loaded) on its first use."""
+    """Every kernel, by name, each compiled (or loaded) on its first use.
+
+    They take writeable, contiguous, one-dimensional arrays, and look at nothing but the size of an item.
+    """
 
     def __init__(self) -> None:
         self._bodies: dict[int, SimpleNamespace] = {}
+        self._kept: list[Any] = []
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         if name in ("general64", "random64"):
@@ -329,6 +465,9 @@ class kernels:
         extra = {"random": (_array(32), types.int64, types.int64), "blocks": (types.int64, row, row, types.uint32)}
         extra["either"] = extra["random"]
         signature = (_array(source), _array(result), row, types.int64, *extra.get(what, ()))
-        kernel = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)
+        dispatcher = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)
+        self._kept.append(dispatcher)  # it owns the code
+        # what the dispatcher calls once it has looked at types: any array of that item size is taken for its bits
+        kernel = dispatcher.overloads[signature].entry_point
         setattr(self, name, kernel)
         return kernel

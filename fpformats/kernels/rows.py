@@ -63,6 +63,7 @@ _FIELDS = {
     "negative_set": "what is set in a negative number: its sign, or all of what stands for it",
     "share": "float: the part of a step that must be lost for a step up ...",
     "share_flip": "... and what is xor-ed in for a negative number",
+    "share_odd": "what is or-ed in on an odd line",
     "odd_flip": "1 where code and line differ in parity",
     # draw: StochasticA, narrow or aligned, to a value
     "unity": "exponent bits that turn 2^e into 2^(M - e) when e's are taken from them",
@@ -97,7 +98,7 @@ _FIELDS = {
     FIELD, SUBNORMAL, MAX_LINE, INF, INF_LINE, NAN_CODE, STEP, TIE,
     DOMAIN, FLIP, LARGEST, OVER_UP, INF_FLIP, NAN_FLIP, FLUSH_IN, FLUSH_OUT, HALVE, ALWAYS, IF_NEGATIVE,
     IF_ODD, PLUS, PLUS_ODD, ZERO_SIGN, NEGATIVE_KEEP, NEGATIVE_SET, SHARE, SHARE_FLIP,
-    ODD_FLIP, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES,
+    SHARE_ODD, ODD_FLIP, UNITY, WORD_SHIFT, WORD_LEFT, WORD_DROP, WORD_SPAN, WORD_ONES,
     MAX_LINE_NEGATIVE, MIN_LINE, GAP, FLUSH_LINE, ZERO_LINE,
     QUIRK_LOW, QUIRK_HIGH, QUIRK_LINE, NEGATIVE_ZERO, UNSIGNED, TWOS_COMPLEMENT, CODE_MASK,
     DEPTH, WORD_TIMES, WORD_PLUS, WORD_NEAREST,

@@ -96,11 +96,13 @@ MUTANTS = {
     "half a step up": Mutant("e4m3", _rules("toward_positive"), field=R.STEP, new=lambda old: old - (1 << 23)),
     "half that is a half": Mutant("bf16", _rules(), field=R.HALF, new=lambda old: old + 1),
     "a bit too few kept": Mutant("bf16", _rules("toward_zero"), field=R.KEEP, new=lambda old: old << 1),
-    "odd not looked at": Mutant("e4m3fnuz", _rules("to_odd"), field=R.IF_ODD, new=lambda old: 0),
+    "odd not looked at": Mutant("e4m3fnuz", _rules("to_odd"), field=R.SHARE_ODD, new=lambda old: 0),
     "never compared with a half": Mutant(
         "e8m0", _rules("nearest_zero"), False, "float64", field=R.HALVE, new=lambda old: 0
     ),
-    "a line too many": Mutant("ue5m3", _rules("to_odd"), field=R.MAX_LINE, new=lambda old: old + 1),
+    "a line too many": Mutant(
+        "e8m0", _rules("toward_zero"), True, "float64", field=R.MAX_LINE, new=lambda old: old + 1
+    ),
     "more than half is half": Mutant("ue5m3", _rules("nearest_zero"), field=R.SHARE, new=lambda old: old - 1),
     "both signs alike": Mutant("e5m2fnuz", _rules("toward_positive"), field=R.SHARE_FLIP, new=lambda old: 0),
     "-2.02 is not too much": Mutant("int8", _rules(), field=R.LARGEST_MORE, new=lambda old: 2 * old),
