@@ -209,8 +209,8 @@ def quantize(
     [0.01171875, 0.0234375, 0.03125, 0.046875]
     """
     number = type(x) is float and x == x and out is None
-    plain = tensor_amax is scale is eps is amax_history is None
-    if plain and (number or (type(x) is np.ndarray and x.flags.c_contiguous)) and rng is None:
+    alone = rng is tensor_amax is scale is eps is amax_history is None
+    if alone and (number or (type(x) is np.ndarray and x.flags.c_contiguous)):
         array = _array([x]) if number else x
         key = (array.dtype, fmt, rounding, overflow, nan, subnormals, via, profile)
         hit = _fast.get(key)
@@ -226,7 +226,7 @@ def quantize(
                               profile=profile)  # fmt: skip
         given = Given(tensor_amax, scale, eps, amax_history)
         return quantize_blocks(x, row, axis=axis, rng=rng, out=out, given=given, **own)
-    if not plain:
+    if not alone:
         refuse_given(row, {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history})
     rules = rules_for(row, rounding, overflow, nan, subnormals, via, profile)
     return _any(x, row, rules, rng, out, codes=False)
