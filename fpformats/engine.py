@@ -166,7 +166,7 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
     return stage.what
 
 
-_NONE = np.zeros(16, np.uint32)
+_NONE = np.zeros(64, np.uint32)
 
 
 def blocks_kernel(elements: int) -> Callable[..., int]:
@@ -174,9 +174,10 @@ def blocks_kernel(elements: int) -> Callable[..., int]:
     kernel = _kernels(elements).blocks32
 
     def run(
-        x: Any, out: Any, scale: Any, kind: int, k: int, value: Any = _NONE, row: Any = _NONE, zero: int = 0
-    ) -> int:
-        return kernel(x, out, scale, kind, k, value, row, zero)
+        x: Any, out: Any, scale: Any, kind: int, k: int,
+        value: Any = None, row: Any = _NONE, zero: Any = 1 << 31, past: bool = False,
+    ) -> int:  # fmt: skip
+        return kernel(x, out.view(np.uint8), scale, kind, k, scale if value is None else value, row, zero, past)
 
     return run
 

@@ -22,7 +22,7 @@ from .expressions import evaluate
 from .given import Given
 from .means import mean_of
 from .numbers import binary32
-from .run import CHUNK, amax_of, run_encode, run_quantize
+from .run import CHUNK, amax_of, amaxes_of, run_encode, run_quantize
 from .scaling import Scaling
 from .tiles import Tiling, tiling
 
@@ -86,8 +86,10 @@ class Prepared:
         self.second: Any = None
         given.check(fmt, self.tiling.count)
         level: dict[str, Any] = {}
+        amaxes: Array | None = None
         if fmt.z:
-            G = self._amax(bits, given)
+            amaxes = self._amaxes(given)
+            G = self._amax(given, amaxes)
             with np.errstate(all="ignore"):
                 z = evaluate(fmt.z, {**Scaling(fmt, source).environment, "G": G})
             z = np.asarray(z, np.float32)
@@ -105,7 +107,7 @@ class Prepared:
         words, seed = self._random(fmt, rounding, rng)
         self.scaling = Scaling(
             fmt, source, eps=eps, given=scale, rounding=rounding, words=words, seed=seed,
-            random_bits=self.random_bits, amax=amax, **level,
+            random_bits=self.random_bits, amax=amax, amaxes=amaxes, **level,
         )  # fmt: skip
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
         self.zero_points = np.empty(self.tiling.count, np.int8) if fmt.zero_point else None
@@ -126,16 +128,18 @@ class Prepared:
         else:
             decode_affine(self.scaling, self.encode(), self.stored, self.zero_points, out)
 
-    def _amax(self, bits: Array, given: Given) -> Any:
-        fmt = self.fmt
-        if fmt.second_of == "tensor":
-            own = given.tensor_amax is None
-            return amax_of(np.ascontiguousarray(bits), fmt.amax_nan) if own else given.one_amax()
-        rows = self.tiling.many
-        if given.tensor_amax is not None:
-            return given.row_amaxes(rows)
-        blocks = self.blocks.reshape(rows, self.blocks.size // max(rows, 1))
-        return np.array([amax_of(row, fmt.amax_nan) for row in blocks], np.float32)
+    def _amaxes(self, given: Given) -> Array | None:
+        """The blocks' amaxes, where their second level is made of them."""
+        return amaxes_of(self.blocks, self.fmt.amax_nan) if given.tensor_amax is None else None
+
+    def _amax(self, given: Given, amaxes: Array | None) -> Any:
+        """The second level's, one or one a row."""
+        rows = self.tiling.many if self.fmt.second_of != "tensor" else 1
+        if amaxes is None:
+            return given.one_amax() if self.fmt.second_of == "tensor" else given.row_amaxes(rows)
+        # as bits, a NaN is the largest
+        most = amaxes.view(np.uint32).reshape(rows, amaxes.size // max(rows, 1)).max(axis=1, initial=0).view(np.float32)
+        return most if self.fmt.second_of != "tensor" else most[0]
 
     def _random(self, fmt: BlockFormat, rounding: str, rng: Any) -> tuple[Any, int]:
         if rounding:

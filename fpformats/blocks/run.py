@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from .. import engine
 from ..elements import decode32
+from ..kernels import LARGE
 from ..plan import decode_plan
 from ..registry import get_element
-from .expressions import evaluate
+from .expressions import evaluate, factor
 from .scaling import Scaling, decode_scales
 
-__all__ = ["CHUNK", "amax_of", "run_decode", "run_encode", "run_quantize"]
+__all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_quantize"]
 
 Array = NDArray[Any]
 #: numbers a chunk: what it reads and writes stays in the second-level cache
@@ -34,13 +35,10 @@ def amax_of(bits: Array, nan: str) -> np.float32:
     """The largest magnitude of binary32 bits; a NaN counts (``propagate``) or not (``ignore``)."""
     flat = bits.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    found = np.zeros(1, np.uint32)
-    most = np.uint32(0)
+    found, most = np.zeros(1, np.uint32), np.uint32(0)
     for start in range(0, flat.size, CHUNK):
-        part = flat[start : start + CHUNK]
-        part = part if part.flags.writeable else part.copy()
-        if kernel(part, found, _NONE, 0, part.size) > 0x7F800000 and nan == "ignore":
-            kernel(part, found, _NONE, 1, part.size)
+        part = _writeable(flat[start : start + CHUNK])
+        _amaxes(kernel, part, found, part.size, nan)
         most = max(most, found[0])
     return np.uint32(most).view(np.float32)
 
@@ -53,35 +51,60 @@ def _parts(blocks: int, k: int) -> list[tuple[int, int, int, int]]:
     return [(b, 1, i, min(CHUNK, k - i)) for b in range(blocks) for i in range(0, k, CHUNK)]
 
 
-def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None]) -> None:
+def amaxes_of(x: Array, nan: str) -> Array:
+    """Each block's largest magnitude; blocks are rows."""
+    blocks, k = x.shape
+    if k > CHUNK:
+        return np.array([amax_of(row, nan) for row in x], np.float32)
+    flat, out = x.reshape(-1), np.empty(blocks, np.uint32)
+    kernel, parts = engine.blocks_kernel(x.size), _parts(blocks, k)
+
+    def run(lo: int, hi: int) -> None:
+        for first, count, _, _ in parts[lo:hi]:
+            _amaxes(kernel, _writeable(flat[first * k : (first + count) * k]), out[first : first + count], k, nan)
+
+    if parts:
+        engine.spread(run, len(parts), x.size)
+    return out.view(np.float32)
+
+
+def _amaxes(kernel: Callable[..., int], bits: Array, out: Array, k: int, nan: str) -> int:
+    """Amaxes of blocks, as bits; the largest one, which is a NaN's if there is one."""
+    most = int(kernel(bits, out, _NONE, 0, k))
+    if most > 0x7F800000 and nan == "ignore":
+        kernel(bits, out, _NONE, 1, k)
+    return most
+
+
+def _writeable(bits: Array) -> Array:
+    """Compiled kernels take no others."""
+    return bits if bits.flags.writeable else bits.copy()
+
+
+def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None], fused: bool) -> None:
     """The loop that all jobs share: `finish(y, x, first, count, slice, stored, s, f, odd, length)` does the rest."""
     blocks, k = x.shape
     flat = x.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    ignore = scaling.fmt.amax_nan == "ignore"
+    nan = scaling.fmt.amax_nan
     parts = _parts(blocks, k)
-    amaxes, all_counts = None, not ignore and scaling.amax is None
+    amaxes, all_counts = scaling.amaxes, nan != "ignore" and scaling.amax is None
     if scaling.amax is not None:
         amaxes = np.full(blocks, scaling.amax, np.float32)
-    elif k > CHUNK:
-        amaxes = np.array([amax_of(row, scaling.fmt.amax_nan) for row in x], np.float32)
+    elif amaxes is None and k > CHUNK:
+        amaxes = amaxes_of(x, nan)
 
     def run(lo: int, hi: int) -> None:
         size = max(count * length for _, count, _, length in parts)
-        y, room = np.empty(size, np.uint32), np.empty(max(count for _, count, _, _ in parts), np.uint32)
-        entry = None if x.flags.writeable else np.empty(size, np.uint32)
+        y = np.empty(0 if fused else size, np.uint32)
+        room = np.empty(max(count for _, count, _, _ in parts), np.uint32)
         with np.errstate(all="ignore"):
             for first, count, inside, length in parts[lo:hi]:
                 start = first * k + inside
                 at = slice(start, start + count * length)
-                bits = flat[at]
-                if entry is not None:
-                    np.copyto(entry[: bits.size], bits)
-                    bits = entry[: bits.size]
+                bits = _writeable(flat[at])
                 if amaxes is None:
-                    most = int(kernel(bits, room[:count], _NONE, 0, k))
-                    if ignore and most > 0x7F800000:
-                        kernel(bits, room[:count], _NONE, 1, k)
+                    most = _amaxes(kernel, bits, room[:count], k, nan)
                     a, odd = room[:count].view(np.float32), most >= 0x7F800000
                 else:
                     a = amaxes[first : first + count]
@@ -90,7 +113,7 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None])
                 codes, s, f = scaling.scales(a, most, first)
                 stored[first : first + count] = codes
                 # a NaN comes from one, from an infinity, or from a factor of zero or infinity
-                odd = odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf)
+                odd = not fused and (odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf))
                 finish(y[: bits.size], bits, first, count, at, codes, s, f, odd, length)
 
     if parts:
@@ -105,18 +128,22 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
         run_select(scaling, x, codes, stored)
         return
     target = codes.reshape(-1)
-    kernel = engine.blocks_kernel(x.size)
+    kernel, fused, past = engine.blocks_kernel(x.size), scaling.fused_codes, codes.nbytes >= LARGE
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
         s: Array | None, f: Array, odd: bool, length: int,
     ) -> None:  # fmt: skip
+        if fused is not None:
+            kind, row = fused
+            kernel(bits, target[at], f.view(np.uint32), kind, length, None, row, scaling.zero, past)
+            return
         scaling.scaled(kernel, bits, y, f, length)
         scaling.to_codes(y, target[at], at.start, odd)
         if scaling.fmt.argmin:
             scaling.to_nearest(bits, scaling.used.take(stored) if s is None else s, y, target[at])
 
-    _run(scaling, x, stored, finish)
+    _run(scaling, x, stored, finish, fused is not None)
 
 
 def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
@@ -127,15 +154,18 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         run_decode(scaling, codes, stored, out)
         return
     target = out.reshape(-1)
-    kernel, fused = engine.blocks_kernel(x.size), scaling.fused
+    kernel, past = engine.blocks_kernel(x.size), _is_large(x, out)
+    fused = None if factor(scaling.fmt.q) is None else scaling.fused_values
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
         s: Array | None, f: Array, odd: bool, length: int,
     ) -> None:  # fmt: skip
-        if not odd and fused is not None and (value := scaling.value_factors(stored, first)) is not None:
-            kind, row, zero = fused
-            kernel(bits, target[at], f.view(np.uint32), kind, length, value.view(np.uint32), row, zero)
+        if fused is not None:
+            (kind, row), value = fused, scaling.value_factors(stored, first)
+            assert value is not None
+            values = value.view(np.uint32)
+            kernel(bits, target[at], f.view(np.uint32), kind, length, values, row, scaling.zero, past)
             return
         scaling.scaled(kernel, bits, y, f, length)
         if odd:
@@ -147,9 +177,14 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         else:
             q = np.empty_like(y)
             scaling.to_values(y, q, at.start)
-        _give_value(scaling, kernel, q, target[at], stored, first, count, length)
+        _give_value(scaling, kernel, q, target[at], stored, first, count, length, past)
 
-    _run(scaling, x, stored, finish)
+    _run(scaling, x, stored, finish, fused is not None)
+
+
+def _is_large(x: Array, out: Array) -> bool:
+    """Whether results go past the caches."""
+    return out.nbytes >= LARGE and not np.may_share_memory(x, out)
 
 
 def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> None:
@@ -157,22 +192,18 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> Non
     blocks, k = codes.shape
     flat, target = codes.reshape(-1), out.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    parts = _parts(blocks, k)
+    parts, past = _parts(blocks, k), _is_large(codes, out)
     cast = engine.Cast(decode_plan(scaling.element, _FP32).stages)
 
     def run(lo: int, hi: int) -> None:
         q = np.empty(max(count * length for _, count, _, length in parts), np.uint32)
-        entry = None if codes.flags.writeable else np.empty(q.size, np.uint8)
         with np.errstate(all="ignore"):
             for first, count, inside, length in parts[lo:hi]:
                 start = first * k + inside
                 at = slice(start, start + count * length)
-                part, values = flat[at], q[: count * length]
-                if entry is not None:
-                    np.copyto(entry[: part.size], part)
-                    part = entry[: part.size]
-                cast(part, values)
-                _give_value(scaling, kernel, values, target[at], stored[first : first + count], first, count, length)
+                values, scales = q[: count * length], stored[first : first + count]
+                cast(_writeable(flat[at]), values)
+                _give_value(scaling, kernel, values, target[at], scales, first, count, length, past)
 
     if parts:
         engine.spread(run, len(parts), flat.size)
@@ -187,11 +218,12 @@ def _give_value(
     first: int,
     count: int,
     length: int,
+    past: bool,
 ) -> None:
     """q by what it decodes with."""
     f = scaling.value_factors(stored, first)
     if f is not None:
-        kernel(q, out, f.view(np.uint32), 3 if scaling.out_divides else 2, length)
+        kernel(q, out, f.view(np.uint32), 3 if scaling.out_divides else 2, length, past=past)
         return
     t = decode_scales(scaling.fmt, stored)[:, None]
     level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}

@@ -14,6 +14,7 @@ from .. import engine
 from ..block_format import BlockFormat
 from ..elements import decode32, quantize32
 from ..format import Format
+from ..kernels.rows import INDEX
 from ..plan import encode_plan, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
@@ -39,6 +40,8 @@ class Scaling:
         The second level, one for all blocks or one each.
     amax : binary32, optional
         The amax of the one block that there is, where the caller knows better; or `BlockFormat.statistic`, one a block.
+    amaxes : binary32, optional
+        The blocks' own, where they are known already.
     given : binary32, optional
         The caller's scale, in place of what the amax says.
     rounding, random_bits, words, seed
@@ -52,6 +55,7 @@ class Scaling:
     eps: float = 0.0
     given: Any = None
     amax: Any = None
+    amaxes: Array | None = None
     rounding: str = ""
     random_bits: int | None = None
     words: Array | None = None
@@ -123,9 +127,24 @@ class Scaling:
         return s
 
     @cached_property
+    def divides(self) -> bool:
+        """Whether y is a quotient, and no product with a reciprocal."""
+        if not self.way.divide or self.fmt.scale == "fp32" or self.fmt.s or self.way.expression != "s":
+            return self.way.divide
+        return not _has_inverse(np.array([*self.used, *(row[2] for row in self.fmt.special)], np.float32))
+
+    @cached_property
     def factors(self) -> Array | None:
         """Every code's factor; None where more than the code decides it."""
-        return None if self.fmt.scale == "fp32" or self.fmt.s else self._table(self.way.expression, s=self.used)
+        if self.fmt.scale == "fp32" or self.fmt.s:
+            return None
+        made = self._table(self.way.expression, s=self.used)
+        return made if made is None else self._as_factor(made)
+
+    def _as_factor(self, divisor: Array) -> Array:
+        """What numbers are multiplied with, or divided by."""
+        with np.errstate(all="ignore"):
+            return divisor if self.divides or not self.way.divide else np.float32(1) / divisor
 
     @cached_property
     def values(self) -> Array | None:
@@ -170,7 +189,7 @@ class Scaling:
         stored = made if coded else s
         if fmt.stored:
             stored = np.asarray(evaluate(fmt.stored, {**environment, "s": s}), np.float32)
-        return stored, s, _of_size(evaluate(self.way.expression, {**environment, "s": s}), a.size)
+        return stored, s, self._as_factor(_of_size(evaluate(self.way.expression, {**environment, "s": s}), a.size))
 
     def _possible(self, condition: str, a: Array, most: int) -> bool:
         """Whether it can hold for one of them."""
@@ -205,23 +224,35 @@ class Scaling:
         return engine.Cast(quantize_plan(_FP32, self.element, self.rules, _FP32, self.seed >= 0).stages)
 
     @cached_property
-    def fused(self) -> tuple[int, Array, np.uint32] | None:
-        """(kind, row, zero) of the kernel that scales, rounds and scales back in one loop; None where that is not all.
+    def in_one(self) -> bool:
+        """Whether scaling and rounding to nearest are all there is between a number and its element."""
+        fmt = self.fmt
+        other = self._again is not None or fmt.symmetric or fmt.y_at or fmt.argmin
+        return not other and fmt.zero in ("keep", "drop_exact")
 
-        x * f + 0 is the product without -0, x * f - 0 the product.
-        """
-        stages, plain = self._quantize.stages, not (self.way.again or self.way.divide or self.out_divides)
-        if not plain or self.fmt.zero not in ("keep", "drop_exact") or self.fmt.symmetric or self.fmt.y_at:
+    @cached_property
+    def zero(self) -> np.uint32:
+        """The bits that stand for a y of -0."""
+        return np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
+
+    @cached_property
+    def fused_codes(self) -> tuple[int, Array] | None:
+        """(kind, row) of the kernel that scales and encodes in one loop; None where that is not all."""
+        row = _in_block(self._encode, "encode8") if self.in_one else None
+        return None if row is None else (6 + self.divides, _with_nan(row, self.nan_code))
+
+    @cached_property
+    def fused_values(self) -> tuple[int, Array] | None:
+        """The same of the one that scales, rounds and scales back."""
+        row = _in_block(self._quantize, "round32") if self.in_one else None
+        if row is None or (self.divides and self.out_divides):
             return None
-        if len(stages) != 1:
-            return None
-        if stages[0].what != "round32" or stages[0].kind not in (0, 2):
-            return None
-        return 4 + stages[0].kind // 2, stages[0].row, np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
+        value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
+        return 8 if self.out_divides else 4 + self.divides, _with_nan(row, int(value[0]))
 
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
-        kernel(bits, buffer, f.view(np.uint32), 3 if self.way.divide else 2, k)
+        kernel(bits, buffer, f.view(np.uint32), 3 if self.divides else 2, k)
         if self._again is not None:
             self._again(buffer, buffer)
         values = buffer.view(np.float32)
@@ -267,6 +298,27 @@ class Scaling:
             x, d = numbers[far], np.repeat(s, buffer.size // s.size)[far]
             table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)
             out[far] = np.argmin(np.abs(table * d[:, None] - x[:, None]), axis=1)
+
+
+def _in_block(cast: engine.Cast, kernel: str) -> Array | None:
+    """The row of a cast to nearest even, into a format with mirrored ends and -0; None of another one."""
+    stage = cast.stages[0]
+    return stage.row if len(cast.stages) == 1 and stage.what == kernel and stage.kind in (0, 2) else None
+
+
+def _with_nan(row: Array, nan: int) -> Array:
+    """The row with another result for NaN."""
+    row = row.copy()
+    row[INDEX["nan"]] = nan
+    return row
+
+
+def _has_inverse(values: Array) -> bool:
+    """Whether a quotient by any of them is the product with the reciprocal: both are rounded from the same number."""
+    with np.errstate(all="ignore"):
+        significand, _ = np.frexp(values)
+        power = (significand == 0.5) & np.isfinite(1 / values)
+    return bool((power | (values == 0) | ~np.isfinite(values)).all())
 
 
 def _of_size(value: Any, count: int) -> Array:

@@ -4,3 +4,8 @@
 whole NumPy arrays, `compiled` in loops that Numba turns into machine code, and the proofs in the
 tests run it on a solver's bit vectors. `rows` names the integers that a body reads.
 """
+
+__all__ = ["LARGE"]
+
+#: bytes of a result from which on it is written past the caches, as memcpy does: they hold no such array anyway
+LARGE = 1 << 25

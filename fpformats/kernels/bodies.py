@@ -465,6 +465,18 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return u(encode_line(x, r) | code_sign(x, r))
 
     @function
+    def value_in_block(x, r):
+        """Nearest-even into any narrow format; NaN has one result, without a sign."""
+        y = u(nearest_but_sign(x, r) | u(x & SIGN))
+        return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
+
+    @function
+    def code_in_block(x, r):
+        """The same to a code."""
+        y = u(encode_line(x, r) | code_sign(x, r))
+        return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
+
+    @function
     def encode_aligned(x, r):
         """Nearest-even, aligned."""
         a = u(x & ABS)
@@ -551,6 +563,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         "general": (general_value, general_code),
         "random": (random_value, random_code),
         "draw": (random_narrow, random_aligned),
+        "blocks": (value_in_block, code_in_block),
         "encode": (
             encode,
             encode_no_negative_zero,

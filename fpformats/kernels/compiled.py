@@ -27,7 +27,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from . import vector
+from . import LARGE, rows, vector
 from .bodies import Words, bodies
 from .cache import cached
 from .philox import M0, M1, W0, W1
@@ -95,8 +95,6 @@ def _unpack(size: int) -> Callable[..., Any]:
     return numba.njit(**_INLINE)(scope["unpack"])
 
 
-#: bytes of a result from which on it is written past the caches, as memcpy does: they hold no such array anyway
-LARGE = 1 << 25
 #: numbers that go through a tile of the first-level cache at a time: reading and writing overlap
 TILE = 512
 _LINE = 64  # bytes
@@ -156,7 +154,7 @@ def _copy(typing_context, target, source, size, lines):
         target, source, size, lines = arguments
         to, of = (builder.inttoptr(address, vector.as_pointer()) for address in (target, source))
         with cgutils.for_range(builder, builder.mul(lines, word(_LINE // 32))) as loop:
-            loaded = builder.load(builder.gep(of, [loop.index]), align=32)
+            loaded = builder.load(builder.gep(of, [loop.index]), align=1)
             builder.store(loaded, builder.gep(to, [loop.index]), align=32).set_metadata("nontemporal", past_caches)
         done = builder.mul(lines, word(_LINE))
         to, of = (builder.inttoptr(builder.add(address, done), byte) for address in (target, source))
@@ -175,6 +173,16 @@ def _fence(typing_context):
         return context.get_dummy_value()
 
     return types.none(), emit
+
+
+def _past(target, source, size):
+    """Copy bytes: lines that are whole by stores past the caches."""
+    head = min(-target % _LINE, size)
+    _copy(target, source, head, 0)
+    _copy(target + head, source + head, size - head, (size - head) // _LINE)
+
+
+_past = numba.njit(**_INLINE)(_past)
 
 
 def _tiled(choose: Callable[..., Any], unpack: Callable[..., Any], zero: Any) -> Callable[..., Any]:
@@ -209,8 +217,6 @@ def _tiled(choose: Callable[..., Any], unpack: Callable[..., Any], zero: Any) ->
 
 def _loops(width: int) -> SimpleNamespace:
     """The kernels' Python bodies for one width of source."""
-    from . import rows
-
     programs = bodies(words(width))
     unpack = {name: _unpack(size) for name, size in rows.PREFIX.items()}
     unpack["random"] = unpack["draw" if width == 32 else "random"]
@@ -308,74 +314,137 @@ def _loops(width: int) -> SimpleNamespace:
         decode=kernel("decode", [checked] * 8),
         random=random_kernel,
         either=general_or_random,
-        blocks=_blocks(words(width), programs["round"], unpack["round"]),
+        blocks=_blocks(words(width), programs["blocks"]),
     )
 
 
-def _blocks(vocabulary: Words, round_bodies: Any, unpack: Any) -> Callable[..., Any]:
-    """What numbers that share a scale need: slices, by which LLVM sees that a block's numbers lie side by side."""
+def _blocks(vocabulary: Words, programs: Any) -> Callable[..., Any]:
+    """What numbers that share a scale need."""
     uint, flt, to_float, to_bits = vocabulary.uint, vocabulary.float, vocabulary.to_float, vocabulary.to_bits
-    ABS, INF = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7F800000)
-    nearest, _, nearest_finite, _ = round_bodies
+    ABS, INF, SIGN = (vocabulary.const(bits) for bits in (0x7FFFFFFF, 0x7F800000, 1 << 31))
+    to_value, to_code = programs
 
-    def cast(body):
-        """Each number times its block's scale, rounded, times the block's value; `zero` is added in between."""
+    def each(step, item, size):
+        """A loop over blocks: `step(number, scale, value, zero, row)` gives results of so many bytes."""
+        unpack = _unpack(size)
+        step = numba.njit(**_INLINE)(step)
 
-        def loop(x, out, scale, value, row, k, zero):
-            r = unpack(row)
-            z = to_float(zero)
-            for b in range(scale.size):
-                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
-                s, t = to_float(scale[b]), to_float(value[b])
-                for i in range(k):
-                    scaled = to_bits(flt(flt(to_float(v[i]) * s) + z))
-                    y[i] = to_bits(flt(to_float(body(scaled, r)) * t))
+        def loop(x, out, scale, value, row, k, zero, past):
+            r, z = unpack(row), uint(zero)
+            n, source, target, tile = scale.size, _address(x), _address(out), _tile()
+            past = past and k <= TILE
+            most = TILE // k if past else n
+            for first in range(0, n, most):
+                count = min(most, n - first)
+                to = target + first * k * item
+                written = tile if past else to
+                for b in range(count):
+                    s, t = to_float(scale[first + b]), to_float(value[first + b])
+                    start = b * k
+                    # sixteen at a time: a loop of known length needs no other one for what is left over
+                    for _ in range(k // 16):
+                        v, y = _part(x, source + (first * k + start) * 4, 16), _part(out, written + start * item, 16)
+                        for i in range(16):
+                            y[i] = step(to_float(v[i]), s, t, z, r)
+                        start += 16
+                    v, y = (
+                        _part(x, source + (first * k + start) * 4, k % 16),
+                        _part(out, written + start * item, k % 16),
+                    )
+                    for i in range(k % 16):
+                        y[i] = step(to_float(v[i]), s, t, z, r)
+                if past:
+                    _past(to, tile, count * k * item)
+            if past:
+                _fence()
 
         return numba.njit(**_INLINE)(loop)
 
-    nearest, nearest_finite = cast(nearest), cast(nearest_finite)
+    @numba.njit(**_INLINE)
+    def product(a, s, z):
+        # a comparison, for + 0 would be contracted with the product, which then never is -0
+        y = to_bits(flt(a * s))
+        return z if y == SIGN else y
 
-    def blocks(x, out, scale, kind, k, value, row, zero):
-        """0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale.
+    @numba.njit(**_INLINE)
+    def quotient(a, s, z):
+        y = to_bits(flt(a / s))
+        return z if y == SIGN else y
 
-        4, 5: `cast` of a format with NaN, or without.
-        """
+    def times(a, s, t, z, r):
+        return to_bits(flt(a * s))
+
+    def over(a, s, t, z, r):
+        return to_bits(flt(a / s))
+
+    def values_times(a, s, t, z, r):
+        return to_bits(flt(to_float(to_value(product(a, s, z), r)) * t))
+
+    def values_over(a, s, t, z, r):
+        return to_bits(flt(to_float(to_value(quotient(a, s, z), r)) * t))
+
+    def values_times_over(a, s, t, z, r):
+        return to_bits(flt(to_float(to_value(product(a, s, z), r)) / t))
+
+    def codes_times(a, s, t, z, r):
+        return to_code(product(a, s, z), r)
+
+    def codes_over(a, s, t, z, r):
+        return to_code(quotient(a, s, z), r)
+
+    times, over = each(times, 4, 1), each(over, 4, 1)
+    size = rows.PREFIX["round"]
+    values_times, values_over = each(values_times, 4, size), each(values_over, 4, size)
+    values_times_over = each(values_times_over, 4, size)
+    size = rows.PREFIX["encode"]
+    codes_times, codes_over = each(codes_times, 1, size), each(codes_over, 1, size)
+
+    def amax(x, out, k, nan):
+        """Each block's largest magnitude, as bits, and the largest of all; NaN counts or not."""
         largest = uint(0)
-        if kind == 0:
-            for b in range(out.size):
-                v = x[b * k : b * k + k]
-                most = uint(0)
+        for b in range(out.size):
+            v = x[b * k : b * k + k]
+            most = uint(0)
+            if nan:
                 for i in range(k):
                     a = uint(v[i] & ABS)
                     most = a if a > most else most
-                out[b] = most
-                largest = max(largest, most)
-        elif kind == 1:
-            for b in range(out.size):
-                v = x[b * k : b * k + k]
-                most = uint(0)
+            else:
                 for i in range(k):
                     a = uint(v[i] & ABS)
                     a = a if a <= INF else uint(0)
                     most = a if a > most else most
-                out[b] = most
-        elif kind == 2:
-            for b in range(scale.size):
-                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
-                s = to_float(scale[b])
-                for i in range(k):
-                    y[i] = to_bits(flt(to_float(v[i]) * s))
-        elif kind == 3:
-            for b in range(scale.size):
-                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
-                s = to_float(scale[b])
-                for i in range(k):
-                    y[i] = to_bits(flt(to_float(v[i]) / s))
-        elif kind == 4:
-            nearest(x, out, scale, value, row, k, zero)
-        else:
-            nearest_finite(x, out, scale, value, row, k, zero)
+            out[b] = most
+            largest = max(largest, most)
         return largest
+
+    amax = numba.njit(**_INLINE)(amax)
+
+    def blocks(x, out, scale, kind, k, value, row, zero, past):
+        """By kind, with results as bytes of `out`.
+
+        0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale;
+        4, 5: that with `zero` for -0, rounded, times the block's value; 6, 7: that with `zero` for -0, as a code;
+        8: as 4, over the block's value.
+        """
+        words = _part(x, _address(out), out.size // 4)
+        if kind < 2:
+            return amax(x, words, k, kind == 0)
+        if kind == 2:
+            times(x, words, scale, value, row, k, zero, past)
+        elif kind == 3:
+            over(x, words, scale, value, row, k, zero, past)
+        elif kind == 4:
+            values_times(x, words, scale, value, row, k, zero, past)
+        elif kind == 5:
+            values_over(x, words, scale, value, row, k, zero, past)
+        elif kind == 6:
+            codes_times(x, out, scale, value, row, k, zero, past)
+        elif kind == 7:
+            codes_over(x, out, scale, value, row, k, zero, past)
+        else:
+            values_times_over(x, words, scale, value, row, k, zero, past)
+        return uint(0)
 
     return blocks
 
@@ -427,7 +496,7 @@ SIGNATURES = {
     "random32": ("random", 32, 32),
     # binary64's general and random loops in one
     "either64": ("either", 64, 64),
-    "blocks32": ("blocks", 32, 32),
+    "blocks32": ("blocks", 32, 8),
 }
 
 
@@ -462,7 +531,10 @@ class kernels:
         if width not in self._bodies:
             self._bodies[width] = _loops(width)
         row = _array(width)
-        extra = {"random": (_array(32), types.int64, types.int64), "blocks": (types.int64, row, row, types.uint32)}
+        extra = {
+            "random": (_array(32), types.int64, types.int64),
+            "blocks": (types.int64, row, row, types.uint32, types.boolean),
+        }
         extra["either"] = extra["random"]
         signature = (_array(source), _array(result), row, types.int64, *extra.get(what, ()))
         dispatcher = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)

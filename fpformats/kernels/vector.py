@@ -67,26 +67,32 @@ def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
     return kernel
 
 
-def _blocks(round_bodies: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
+def _blocks(programs: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
     """`compiled`'s kernel of that name."""
+    to_value, to_code = programs
 
-    def kernel(x: Any, out: Any, scale: Any, kind: int, k: int, value: Any, row: Any, zero: Any) -> int:
+    def kernel(x: Any, out: Any, scale: Any, kind: int, k: int, value: Any, row: Any, zero: Any, past: bool) -> int:
+        coded = kind in (6, 7)
+        out = out.reshape(-1) if coded else out.view(np.uint32).reshape(-1)
         if kind < 2:
             magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(-1, k)
-            largest = int(magnitudes.max(initial=0))
             if kind == 1:
                 magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
             np.max(magnitudes, axis=1, out=out, initial=0)
-            return largest
+            return int(magnitudes.max(initial=0))
         numbers, factors = x.view(np.float32).reshape(-1, k), scale.view(np.float32)[:, None]
         with np.errstate(all="ignore"):
-            made = numbers / factors if kind == 3 else numbers * factors
+            made = numbers / factors if kind % 2 else numbers * factors
             if kind > 3:
-                made = (made + np.uint32(zero).view(np.float32)).view(np.uint32)
-                made = (
-                    round_bodies[2 * (kind == 5)](made, tuple(row)).view(np.float32) * value.view(np.float32)[:, None]
-                )
-        np.copyto(out, made.view(np.uint32).reshape(-1))
+                made = made.view(np.uint32)
+                made = np.where(made == np.uint32(1 << 31), np.uint32(zero), made)
+                made = (to_code if coded else to_value)(made, tuple(row))
+            if kind > 3 and not coded:
+                made, values = made.view(np.float32), value.view(np.float32)[:, None]
+                made = made / values if kind == 8 else made * values
+            if not coded:
+                made = made.view(np.uint32)
+        np.copyto(out, made.reshape(-1), casting="unsafe")
         return 0
 
     return kernel
@@ -107,5 +113,5 @@ def kernels() -> SimpleNamespace:
             out["random32"] = _random(programs["draw"], width)
         else:
             out["random64"] = _random(programs["random"], width)
-    out["blocks32"] = _blocks(bodies(words(32))["round"])
+    out["blocks32"] = _blocks(bodies(words(32))["blocks"])
     return SimpleNamespace(**out)
