@@ -1,0 +1,52 @@
+"""The bodies of numbers in blocks: those of nearest-even, but for NaN, for every float32 there is."""
+
+import numpy as np
+import pytest
+import z3
+
+from fpformats import get, reference
+from fpformats.blocks.scaling import Scaling
+from fpformats.kernels.rows import INDEX
+
+from .cases import Machine
+from .solve import Claim, counterexample
+
+pytestmark = pytest.mark.proof
+
+RECIPES = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4", "nvfp4_te", "fp8_e5m2_row_torchao")
+
+
+def _claims(recipe: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
+    scaling, machine = Scaling(get(recipe), get("fp32")), Machine()
+    is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
+    claims = []
+    jobs = {"code": (scaling.fused_codes, scaling._encode), "value": (scaling.fused_values, scaling._quantize)}
+    for i, (name, (fused, cast)) in enumerate(jobs.items()):
+        _, row = fused
+        (stage,) = cast.stages
+        row = row.copy()
+        row[INDEX["last"]] += np.uint32(more)  # the last source number that is no overflow: of values only
+        got = machine.body("blocks", 1 - i, 32, x, row)
+        kind = stage.what.rstrip("0123456789")
+        want = machine.body(kind, stage.kind, 32, x, stage.row)
+        claims.append(Claim(f"{name} of a number", z3.Or(is_nan, got == want)))
+        claims.append(Claim(f"{name} of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))))
+        assert int(row[INDEX["nan"]]) == (scaling.nan_code if name == "code" else _value_bits(scaling))
+    return claims
+
+
+def _value_bits(scaling: Scaling) -> int:
+    value = reference.decode(scaling.nan_code, scaling.element)
+    return int(np.float32(value).view(np.uint32))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_float32(recipe):
+    x = z3.BitVec("x", 32)
+    found = counterexample(x, _claims(recipe, x))
+    assert found is None, str(found)
+
+
+def test_a_wrong_row_is_refuted():
+    x = z3.BitVec("x", 32)
+    assert counterexample(x, _claims("mxfp8_e4m3", x, more=1)) is not None
