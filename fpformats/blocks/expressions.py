@@ -58,35 +58,69 @@ def evaluate(text: str, environment: Environment) -> Value:
     >>> evaluate("(a / 6) * z", {"a": np.float32(1.5), "z": np.float32(2)})
     np.float32(0.5)
     """
-    return _evaluate(_parsed(text), environment, np.float32)
+    return _program(text)(environment)
 
 
-def _evaluate(node: ast.expr, environment: Environment, kind: Any) -> Value:
+Program = Callable[[Environment], Value]
+
+
+@lru_cache(maxsize=512)
+def _program(text: str) -> Program:
+    return _compiled(_parsed(text), np.float32)
+
+
+def _compiled(node: ast.expr, kind: Any) -> Program:
+    """What gives a node's value in an environment; a node without names has only one."""
+    program = _steps(node, kind)
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - FUNCTIONS.keys()
+    if names:
+        return program
+    with np.errstate(all="ignore"):
+        value = program({})
+    return lambda environment: value
+
+
+def _steps(node: ast.expr, kind: Any) -> Program:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):  # an exact power of two
-        return kind(ast.literal_eval(node.left) ** ast.literal_eval(node.right))
+        power = kind(ast.literal_eval(node.left) ** ast.literal_eval(node.right))
+        return lambda environment: power
     if isinstance(node, ast.BinOp):
-        operate = OPERATORS[type(node.op)]
-        return operate(_evaluate(node.left, environment, kind), _evaluate(node.right, environment, kind))
+        operate, left, right = OPERATORS[type(node.op)], _compiled(node.left, kind), _compiled(node.right, kind)
+        return lambda environment: operate(left(environment), right(environment))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return np.negative(_evaluate(node.operand, environment, kind))
+        operand = _compiled(node.operand, kind)
+        return lambda environment: np.negative(operand(environment))
     if isinstance(node, ast.Constant):
-        return kind(node.value)
+        constant = kind(node.value)
+        return lambda environment: constant
     if isinstance(node, ast.Name):
-        value = environment[node.id]
-        return value if kind is np.float32 else np.asarray(value).astype(kind)
+        name = node.id
+        if kind is np.float32:
+            return lambda environment: environment[name]
+        return lambda environment: np.asarray(environment[name]).astype(kind)
     if isinstance(node, ast.BoolOp):
-        first, second = (_evaluate(value, environment, kind) for value in node.values)
-        return np.where(first == 0, second, first)
+        first, second = (_compiled(value, kind) for value in node.values)
+        return lambda environment: _or(first(environment), second(environment))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id == "f64":
-            return np.asarray(_evaluate(node.args[0], environment, np.float64)).astype(np.float32)
-        arguments = [
-            _evaluate(argument, environment, np.float32 if node.func.id == "d" else kind) for argument in node.args
-        ]
-        if node.func.id == "d":
-            return environment["d"](arguments[0]) if kind is np.float32 else environment["d"](arguments[0]).astype(kind)
-        return FUNCTIONS[node.func.id](*arguments)
+        return _call(node.func.id, node.args, kind)
     raise ValueError(f"{ast.unparse(node)!r} cannot stand in a recipe")
+
+
+def _or(first: Value, second: Value) -> Value:
+    return np.where(first == 0, second, first)
+
+
+def _call(function: str, arguments: list[ast.expr], kind: Any) -> Program:
+    if function == "f64":
+        inner = _compiled(arguments[0], np.float64)
+        return lambda environment: np.asarray(inner(environment)).astype(np.float32)
+    if function == "d":
+        inner = _compiled(arguments[0], np.float32)
+        if kind is np.float32:
+            return lambda environment: environment["d"](inner(environment))
+        return lambda environment: environment["d"](inner(environment)).astype(kind)
+    apply, programs = FUNCTIONS[function], [_compiled(argument, kind) for argument in arguments]
+    return lambda environment: apply(*[program(environment) for program in programs])
 
 
 @dataclass(frozen=True)
