@@ -14,10 +14,8 @@ from .casts import convert, decode, encode, quantize
 from .engine import warmup
 from .format import Format
 from .profiles import profiles
-from .recipes import BLOCK_ALIASES as _BLOCK_ALIASES
-from .recipes import BLOCK_FORMATS as _BLOCK_FORMATS
 from .registry import FORMATS as _FORMATS
-from .registry import formats, get
+from .registry import UnknownFormatError, formats, get
 
 if TYPE_CHECKING:
     from .blocks.array import BlockArray
@@ -42,7 +40,6 @@ _LAZY = {
     "unpack": "blocks.layouts",
 }
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
-_BLOCKS = frozenset((*_BLOCK_FORMATS, *_BLOCK_ALIASES))
 
 __all__ = [
     "BlockArray",
@@ -71,8 +68,11 @@ def __getattr__(name: str) -> Any:
     """Formats under their names (`fp.E4M3`), and what is loaded on first use."""
     if name in _CONSTANTS:
         return _CONSTANTS[name]
-    if name.isupper() and name.lower() in _BLOCKS:
-        return get(name.lower())
+    if name.isupper():
+        try:
+            return get(name.lower())
+        except UnknownFormatError:
+            pass
     if name in _LAZY:
         from importlib import import_module
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from .block_format import BlockFormat
 from .format import Format
-from .recipes import BLOCK_ALIASES, BLOCK_FORMATS
 
 __all__ = ["ALIASES", "FORMATS", "UnknownFormatError", "formats", "get", "get_element", "p3109"]
 
@@ -119,6 +118,13 @@ def p3109(k: int, p: int, signed: bool, extended: bool) -> Format:
     )
 
 
+def _block_rows() -> tuple[dict[str, BlockFormat], dict[str, str]]:
+    """The table of block formats and its aliases: built on first use, as most programs ask for elements only."""
+    from .recipes import BLOCK_ALIASES, BLOCK_FORMATS
+
+    return BLOCK_FORMATS, BLOCK_ALIASES
+
+
 class UnknownFormatError(ValueError, KeyError):
     """No format has that name."""
 
@@ -147,7 +153,7 @@ def formats(kind: str = "all", /) -> tuple[str, ...]:
         for p in range(1, k + 1 - signed)
         for domain in "ef"
     )
-    kinds = {"element": (*FORMATS, *family), "block": tuple(BLOCK_FORMATS)}
+    kinds = {"element": (*FORMATS, *family), "block": tuple(_block_rows()[0])}
     kinds["all"] = kinds["element"] + kinds["block"]
     if kind not in kinds:
         raise ValueError(f"formats({kind!r}): one of {', '.join(kinds)} was expected")
@@ -158,13 +164,14 @@ def formats(kind: str = "all", /) -> tuple[str, ...]:
 def _named(name: str) -> Format | BlockFormat:
     if row := FORMATS.get(ALIASES.get(name, name)):
         return row
-    if block := BLOCK_FORMATS.get(BLOCK_ALIASES.get(name, name)):
-        return block
     if match := _P3109_NAME.fullmatch(name):
         k, p = int(match[1]), int(match[2])
         if k in P3109_BITS and 1 <= p <= k - (match[3] == "s"):
             return p3109(k, p, match[3] == "s", match[4] == "e")
-    known = (*FORMATS, *ALIASES, *formats()[len(FORMATS) :], *BLOCK_ALIASES)
+    blocks, aliases = _block_rows()
+    if block := blocks.get(aliases.get(name, name)):
+        return block
+    known = (*FORMATS, *ALIASES, *formats()[len(FORMATS) :], *aliases)
     near = difflib.get_close_matches(name, known, 3) or difflib.get_close_matches(name.lower(), known, 3, 0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "formats() lists all names"
     raise UnknownFormatError(f"unknown format {name!r}; {hint}")
