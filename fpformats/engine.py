@@ -188,14 +188,15 @@ class Cast:
     def __init__(self, stages: Sequence[Any]) -> None:
         self.stages = stages
         self._direct: Callable[..., Any] | None = None
-        if _compiled is not None and len(stages) == 1 and isinstance(stages[0].what, str):
-            if not stages[0].what.startswith("random"):
-                self._direct = getattr(_compiled, stages[0].what)
+        plain = len(stages) == 1 and isinstance(stages[0].what, str) and not stages[0].what.startswith("random")
+        self._name: str = stages[0].what if plain else ""
 
     def __call__(
         self, x: NDArray[Any], out: NDArray[Any], words: NDArray[Any] | None = None, seed: int = -1, offset: int = 0
     ) -> None:
         """x and out are contiguous and writeable."""
+        if self._direct is None and self._name and _compiled is not None:
+            self._direct = getattr(_compiled, self._name)
         if self._direct is not None:
             self._direct(x, out, self.stages[0].row, self.stages[0].kind)
         else:

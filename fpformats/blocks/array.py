@@ -15,6 +15,7 @@ from ..registry import get, get_element
 from .affine import decode_affine
 from .files import load_block_array, save_block_array
 from .layouts import pack, swizzled
+from .recipe import recipe
 from .run import run_decode
 from .scaling import Scaling
 from .tiles import Tiling, tiling
@@ -210,7 +211,7 @@ class BlockArray:
         """
         blocks = self._tiling.cut(self.codes)
         stored = self._tiling.cut_scales(self.scales)
-        scaling = Scaling(self.format, get_element("fp32"), **self._second())
+        scaling = Scaling(recipe(self.format, get_element("fp32")), **self._second())
         out = np.empty(blocks.shape, np.uint32)
         if self.zero_points is None:
             run_decode(scaling, blocks, stored, out)

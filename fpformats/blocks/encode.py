@@ -22,6 +22,7 @@ from .expressions import evaluate
 from .given import Given
 from .means import mean_of
 from .numbers import binary32
+from .recipe import recipe
 from .run import CHUNK, amax_of, amaxes_of, run_encode, run_quantize
 from .scaling import Scaling
 from .tiles import Tiling, tiling
@@ -91,7 +92,7 @@ class Prepared:
             amaxes = self._amaxes(given)
             G = self._amax(given, amaxes)
             with np.errstate(all="ignore"):
-                z = evaluate(fmt.z, {**Scaling(fmt, source).environment, "G": G})
+                z = evaluate(fmt.z, {**recipe(fmt, source).environment, "G": G})
             z = np.asarray(z, np.float32)
             self.second = G if fmt.second == "G" else z
             level = {
@@ -102,12 +103,12 @@ class Prepared:
         if fmt.statistic == "mean":
             amax = np.array([mean_of(row) for row in self.blocks], np.float32)
         eps, rounding = given.least(fmt), rounding or ""
-        scale = given.scales(fmt, self.tiling, Scaling(fmt, source, eps=eps))
+        scale = given.scales(fmt, self.tiling, Scaling(recipe(fmt, source), eps=eps))
         self.random_bits: int | None = None
         words, seed = self._random(fmt, rounding, rng)
         self.scaling = Scaling(
-            fmt, source, eps=eps, given=scale, rounding=rounding, words=words, seed=seed,
-            random_bits=self.random_bits, amax=amax, amaxes=amaxes, **level,
+            recipe(fmt, source, rounding, self.random_bits, seed >= 0), eps=eps, given=scale, words=words, seed=seed,
+            amax=amax, amaxes=amaxes, **level,
         )  # fmt: skip
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
         self.zero_points = np.empty(self.tiling.count, np.int8) if fmt.zero_point else None

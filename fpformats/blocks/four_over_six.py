@@ -51,7 +51,7 @@ def _candidate(scaling: Scaling, v: str, bits: Array, a: Array, first: int, k: i
     """(error, stored scale, codes) of blocks."""
     stored, _, f = scaling.scales(a, 0x7FFFFFFF, first, v)
     y, made = np.empty_like(bits), np.empty(bits.size, np.uint8)
-    scaling.scaled(engine.blocks_kernel(bits.size), bits, y, f, k)
+    scaling.recipe.scaled(engine.blocks_kernel(bits.size), bits, y, f, k)
     scaling.to_codes(y, made, first * k, True)
     level = scaling.block_environment(first, first + a.size)
     columns = {name: value if np.ndim(value) == 0 else value[:, None] for name, value in level.items() if name in "zG"}

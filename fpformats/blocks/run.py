@@ -19,7 +19,7 @@ from ..elements import decode32
 from ..kernels import LARGE
 from ..plan import decode_plan
 from ..registry import get_element
-from .expressions import evaluate, factor
+from .expressions import evaluate
 from .scaling import Scaling, decode_scales
 
 __all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_quantize"]
@@ -128,7 +128,7 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
         run_select(scaling, x, codes, stored)
         return
     target = codes.reshape(-1)
-    kernel, fused, past = engine.blocks_kernel(x.size), scaling.fused_codes, codes.nbytes >= LARGE
+    kernel, fused, past = engine.blocks_kernel(x.size), scaling.recipe.fused_codes, codes.nbytes >= LARGE
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
@@ -136,12 +136,12 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
     ) -> None:  # fmt: skip
         if fused is not None:
             kind, row = fused
-            kernel(bits, target[at], f.view(np.uint32), kind, length, None, row, scaling.zero, past)
+            kernel(bits, target[at], f.view(np.uint32), kind, length, None, row, scaling.recipe.zero, past)
             return
-        scaling.scaled(kernel, bits, y, f, length)
+        scaling.recipe.scaled(kernel, bits, y, f, length)
         scaling.to_codes(y, target[at], at.start, odd)
         if scaling.fmt.argmin:
-            scaling.to_nearest(bits, scaling.used.take(stored) if s is None else s, y, target[at])
+            scaling.recipe.to_nearest(bits, scaling.recipe.used.take(stored) if s is None else s, y, target[at])
 
     _run(scaling, x, stored, finish, fused is not None)
 
@@ -155,7 +155,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         return
     target = out.reshape(-1)
     kernel, past = engine.blocks_kernel(x.size), _is_large(x, out)
-    fused = None if factor(scaling.fmt.q) is None else scaling.fused_values
+    fused = scaling.recipe.fused_values
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
@@ -165,14 +165,14 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
             (kind, row), value = fused, scaling.value_factors(stored, first)
             assert value is not None
             values = value.view(np.uint32)
-            kernel(bits, target[at], f.view(np.uint32), kind, length, values, row, scaling.zero, past)
+            kernel(bits, target[at], f.view(np.uint32), kind, length, values, row, scaling.recipe.zero, past)
             return
-        scaling.scaled(kernel, bits, y, f, length)
+        scaling.recipe.scaled(kernel, bits, y, f, length)
         if odd:
             made = np.empty(y.size, np.uint8)
             scaling.to_codes(y, made, at.start, True)
             if scaling.fmt.argmin:
-                scaling.to_nearest(bits, scaling.used.take(stored) if s is None else s, y, made)
+                scaling.recipe.to_nearest(bits, scaling.recipe.used.take(stored) if s is None else s, y, made)
             q = decode32(made, scaling.element).view(np.uint32)
         else:
             q = np.empty_like(y)
@@ -223,7 +223,7 @@ def _give_value(
     """q by what it decodes with."""
     f = scaling.value_factors(stored, first)
     if f is not None:
-        kernel(q, out, f.view(np.uint32), 3 if scaling.out_divides else 2, length, past=past)
+        kernel(q, out, f.view(np.uint32), 3 if scaling.recipe.out_divides else 2, length, past=past)
         return
     t = decode_scales(scaling.fmt, stored)[:, None]
     level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}

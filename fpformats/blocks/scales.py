@@ -203,10 +203,16 @@ RULES: dict[str, Callable[..., Array]] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=256)
+def _taken_apart(rule: str) -> tuple[Callable[..., Array], tuple[int, ...]]:
+    name, *integers = rule.split()
+    return RULES[name], tuple(map(int, integers))
+
+
 def scale_codes(rule: str, v: Array, codes: bool) -> Array:
     """Codes (uint8), or binary32 scales, of the numbers v by a rule and its integers, as in ``half_up 1 8``."""
-    name, *integers = rule.split()
-    made = RULES[name](np.ascontiguousarray(v, np.float32), *map(int, integers))
+    find, integers = _taken_apart(rule)
+    made = find(np.ascontiguousarray(v, np.float32), *integers)
     if not codes:
         return made
     if made.dtype.kind == "u":

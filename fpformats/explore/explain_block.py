@@ -123,7 +123,7 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         if fmt.scale != "fp32":
             steps.append(("code", f"{fmt.rule}, to {fmt.scale}", float(stored[0])))
         if s is None or fmt.select:
-            s = scaling.used.take(stored)
+            s = scaling.recipe.used.take(stored)
         given_scale = "the caller's" if fmt.amax_from == "block" else "of the history"
         how = given_scale if scaling.given is not None else "v" if fmt.scale == "fp32" else "the code's value"
         steps.append(("s", how, float(s[0])))

@@ -5,7 +5,7 @@ import pytest
 import z3
 
 from fpformats import get, reference
-from fpformats.blocks.scaling import Scaling
+from fpformats.blocks.recipe import Recipe, recipe
 from fpformats.kernels.rows import INDEX
 
 from .cases import Machine
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.proof
 RECIPES = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4", "nvfp4_te", "fp8_e5m2_row_torchao")
 
 
-def _claims(recipe: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
-    scaling, machine = Scaling(get(recipe), get("fp32")), Machine()
+def _claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
+    made, machine = recipe(get(name), get("fp32")), Machine()
     is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
     claims = []
-    jobs = {"code": (scaling.fused_codes, scaling._encode), "value": (scaling.fused_values, scaling._quantize)}
-    for i, (name, (fused, cast)) in enumerate(jobs.items()):
+    jobs = {"code": (made.fused_codes, made.encode), "value": (made.fused_values, made.quantize)}
+    for i, (what, (fused, cast)) in enumerate(jobs.items()):
         _, row = fused
         (stage,) = cast.stages
         row = row.copy()
@@ -29,21 +29,21 @@ def _claims(recipe: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
         got = machine.body("blocks", 1 - i, 32, x, row)
         kind = stage.what.rstrip("0123456789")
         want = machine.body(kind, stage.kind, 32, x, stage.row)
-        claims.append(Claim(f"{name} of a number", z3.Or(is_nan, got == want)))
-        claims.append(Claim(f"{name} of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))))
-        assert int(row[INDEX["nan"]]) == (scaling.nan_code if name == "code" else _value_bits(scaling))
+        claims.append(Claim(f"{what} of a number", z3.Or(is_nan, got == want)))
+        claims.append(Claim(f"{what} of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))))
+        assert int(row[INDEX["nan"]]) == (made.nan_code if what == "code" else _value_bits(made))
     return claims
 
 
-def _value_bits(scaling: Scaling) -> int:
-    value = reference.decode(scaling.nan_code, scaling.element)
+def _value_bits(made: Recipe) -> int:
+    value = reference.decode(made.nan_code, made.element)
     return int(np.float32(value).view(np.uint32))
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_every_float32(recipe):
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_float32(name):
     x = z3.BitVec("x", 32)
-    found = counterexample(x, _claims(recipe, x))
+    found = counterexample(x, _claims(name, x))
     assert found is None, str(found)
 
 

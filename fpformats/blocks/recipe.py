@@ -1,0 +1,219 @@
+"""What a recipe does with a number and its scale, whatever the array: made once for an input type and a rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import engine
+from ..block_format import BlockFormat
+from ..elements import decode32, quantize32
+from ..format import Format
+from ..kernels.rows import INDEX
+from ..plan import encode_plan, quantize_plan
+from ..registry import get_element
+from ..rounding import Rules
+from .expressions import Factor, factor
+
+__all__ = ["Recipe", "recipe", "scale_values"]
+
+Array = NDArray[Any]
+_FP32 = get_element("fp32")
+
+
+@lru_cache(maxsize=512)
+def recipe(
+    fmt: BlockFormat, source: Format, rounding: str = "", random_bits: int | None = None, seeded: bool = False
+) -> Recipe:
+    """The recipe for numbers that came in this type, its elements rounded by the caller's mode if there is one."""
+    return Recipe(fmt, source, rounding, random_bits, seeded)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """See `recipe`."""
+
+    fmt: BlockFormat
+    source: Format
+    rounding: str
+    random_bits: int | None
+    seeded: bool
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """What expressions may name beside the array's own numbers."""
+        narrow = self.source.name in ("bf16", "fp16")
+
+        def again(value: Any) -> Any:
+            if narrow:
+                return quantize32(np.array(value, np.float32, order="C"), self.source, Rules(nan="max"))
+            return np.asarray(value, np.float32)
+
+        return {
+            "d": again,
+            "MAX": np.float32(_FP32.max),
+            "DMAX": np.float32((self.source if narrow else _FP32).max),
+            "DEPS": np.float32((self.source if narrow else _FP32).eps),
+            "DROOT": np.float32(2.0 ** ((self.source if narrow else _FP32).emin // 2)),
+        }
+
+    @cached_property
+    def element(self) -> Format:
+        return get_element(self.fmt.element)
+
+    @cached_property
+    def rules(self) -> Rules:
+        return Rules(
+            rounding=self.rounding or self.fmt.rounding,
+            overflow=self.fmt.overflow,
+            nan="max",
+            random_bits=self.random_bits,
+        )
+
+    @cached_property
+    def nan_code(self) -> int:
+        """The element code of a NaN."""
+        return self.element.max_code if self.fmt.nan_code is None else self.fmt.nan_code
+
+    # --- scales ---------------------------------------------------------------------------------
+    @cached_property
+    def way(self) -> Factor:
+        """How x becomes y."""
+        way = factor(self.fmt.y)
+        assert way is not None
+        return way
+
+    @cached_property
+    def out(self) -> Factor | None:
+        """How an element becomes a value; None where `BlockFormat.q` is not linear."""
+        return factor(self.fmt.q)
+
+    @cached_property
+    def out_divides(self) -> bool:
+        return self.out is not None and self.out.divide
+
+    @cached_property
+    def used(self) -> Array:
+        """Every code's scale as `y` uses it."""
+        s = scale_values(self.fmt.scale).copy()
+        for code, value in self.fmt.scale_at:
+            s[code] = value
+        return s
+
+    @cached_property
+    def divides(self) -> bool:
+        """Whether y is a quotient, and no product with a reciprocal."""
+        if not self.way.divide or self.fmt.scale == "fp32" or self.fmt.s or self.way.expression != "s":
+            return self.way.divide
+        return not _has_inverse(np.array([*self.used, *(row[2] for row in self.fmt.special)], np.float32))
+
+    def as_factor(self, divisor: Array) -> Array:
+        """What numbers are multiplied with, or divided by."""
+        with np.errstate(all="ignore"):
+            return divisor if self.divides or not self.way.divide else np.float32(1) / divisor
+
+    # --- elements -------------------------------------------------------------------------------
+    @cached_property
+    def again(self) -> engine.Cast | None:
+        """The second rounding of y, to the input's type."""
+        if not self.way.again or self.source.name not in ("bf16", "fp16"):
+            return None
+        return engine.Cast(quantize_plan(_FP32, self.source, Rules(nan="max"), _FP32).stages)
+
+    @cached_property
+    def encode(self) -> engine.Cast:
+        return engine.Cast(encode_plan(_FP32, self.element, self.rules, self.seeded).stages)
+
+    @cached_property
+    def quantize(self) -> engine.Cast:
+        return engine.Cast(quantize_plan(_FP32, self.element, self.rules, _FP32, self.seeded).stages)
+
+    @cached_property
+    def in_one(self) -> bool:
+        """Whether scaling and rounding to nearest are all there is between a number and its element."""
+        fmt = self.fmt
+        other = self.again is not None or fmt.symmetric or fmt.y_at or fmt.argmin
+        return not other and fmt.zero in ("keep", "drop_exact")
+
+    @cached_property
+    def zero(self) -> np.uint32:
+        """The bits that stand for a y of -0."""
+        return np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
+
+    @cached_property
+    def fused_codes(self) -> tuple[int, Array] | None:
+        """(kind, row) of the kernel that scales and encodes in one loop; None where that is not all."""
+        row = _in_block(self.encode, "encode8") if self.in_one else None
+        return None if row is None else (6 + self.divides, _with_nan(row, self.nan_code))
+
+    @cached_property
+    def fused_values(self) -> tuple[int, Array] | None:
+        """The same of the one that scales, rounds and scales back."""
+        row = _in_block(self.quantize, "round32") if self.in_one and self.out is not None else None
+        if row is None or (self.divides and self.out_divides):
+            return None
+        value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
+        return 8 if self.out_divides else 4 + self.divides, _with_nan(row, int(value[0]))
+
+    def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
+        """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
+        kernel(bits, buffer, f.view(np.uint32), 3 if self.divides else 2, k)
+        if self.again is not None:
+            self.again(buffer, buffer)
+        values = buffer.view(np.float32)
+        if self.fmt.zero == "drop_exact":
+            np.add(values, np.float32(0), out=values)
+        elif self.fmt.zero == "minus_exact":
+            values[values == 0] = np.float32(-0.0)
+        for old, new in self.fmt.y_at:
+            at = np.abs(values) == np.float32(old)
+            values[at] = np.copysign(np.float32(new), values[at])
+        if self.fmt.symmetric:
+            np.maximum(values, np.float32(-float(self.element.max)), out=values)
+
+    def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
+        """`BlockFormat.argmin`, where it is not the rounding."""
+        y = buffer.view(np.float32)
+        far = ~(np.abs(y) <= np.float32(2.0**20))
+        if self.fmt.argmin_of == "y":
+            numbers, s = y, np.ones(1, np.float32)
+        else:
+            numbers = bits.view(np.float32)
+            far |= np.repeat(s > np.float32(2.0**125), buffer.size // s.size)  # a product may overflow
+        far &= ~np.isnan(numbers)
+        if far.any():
+            x, d = numbers[far], np.repeat(s, buffer.size // s.size)[far]
+            table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)
+            out[far] = np.argmin(np.abs(table * d[:, None] - x[:, None]), axis=1)
+
+
+@lru_cache(maxsize=8)
+def scale_values(name: str) -> Array:
+    """Every code's value of a scale format."""
+    return decode32(np.arange(256, dtype=np.uint8), name)
+
+
+def _in_block(cast: engine.Cast, kernel: str) -> Array | None:
+    """The row of a cast to nearest even, into a format with mirrored ends and -0; None of another one."""
+    stage = cast.stages[0]
+    return stage.row if len(cast.stages) == 1 and stage.what == kernel and stage.kind in (0, 2) else None
+
+
+def _with_nan(row: Array, nan: int) -> Array:
+    """The row with another result for NaN."""
+    row = row.copy()
+    row[INDEX["nan"]] = nan
+    return row
+
+
+def _has_inverse(values: Array) -> bool:
+    """Whether a quotient by any of them is the product with the reciprocal: both are rounded from the same number."""
+    with np.errstate(all="ignore"):
+        significand, _ = np.frexp(values)
+        power = (significand == 0.5) & np.isfinite(1 / values)
+    return bool((power | (values == 0) | ~np.isfinite(values)).all())
