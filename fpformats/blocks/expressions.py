@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Factor", "evaluate", "factor"]
+__all__ = ["Factor", "evaluate", "factor", "names"]
 
 Value = Any
 Environment = Mapping[str, Any]
@@ -61,6 +61,12 @@ def evaluate(text: str, environment: Environment) -> Value:
     return _program(text)(environment)
 
 
+@lru_cache(maxsize=512)
+def names(text: str) -> frozenset[str]:
+    """What an expression names."""
+    return frozenset(node.id for node in ast.walk(_parsed(text)) if isinstance(node, ast.Name))
+
+
 Program = Callable[[Environment], Value]
 
 
@@ -72,8 +78,7 @@ def _program(text: str) -> Program:
 def _compiled(node: ast.expr, kind: Any) -> Program:
     """What gives a node's value in an environment; a node without names has only one."""
     program = _steps(node, kind)
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - FUNCTIONS.keys()
-    if names:
+    if names(ast.unparse(node)) - FUNCTIONS.keys():
         return program
     with np.errstate(all="ignore"):
         value = program({})

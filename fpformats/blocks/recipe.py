@@ -18,9 +18,9 @@ from ..kernels.rows import INDEX
 from ..plan import encode_plan, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
-from .expressions import Factor, factor
+from .expressions import Factor, evaluate, factor, names
 
-__all__ = ["Recipe", "recipe", "scale_values"]
+__all__ = ["Recipe", "recipe", "scale_values", "table"]
 
 Array = NDArray[Any]
 _FP32 = get_element("fp32")
@@ -112,6 +112,20 @@ class Recipe:
             return self.way.divide
         return not _has_inverse(np.array([*self.used, *(row[2] for row in self.fmt.special)], np.float32))
 
+    @cached_property
+    def factors(self) -> Array | None:
+        """Every code's factor, where no second level has a say."""
+        made = None if self.fmt.s else self._table(self.way.expression, self.used)
+        return None if made is None else self.as_factor(made)
+
+    @cached_property
+    def values(self) -> Array | None:
+        """Every code's factor on the way out, where no second level has a say."""
+        return None if self.out is None else self._table(self.out.expression, scale_values(self.fmt.scale))
+
+    def _table(self, text: str, scales: Array) -> Array | None:
+        return None if names(text) & {"z", "G"} else table(text, {**self.environment, "s": scales, "t": scales})
+
     def as_factor(self, divisor: Array) -> Array:
         """What numbers are multiplied with, or divided by."""
         with np.errstate(all="ignore"):
@@ -190,6 +204,13 @@ class Recipe:
             x, d = numbers[far], np.repeat(s, buffer.size // s.size)[far]
             table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)
             out[far] = np.argmin(np.abs(table * d[:, None] - x[:, None]), axis=1)
+
+
+def table(text: str, environment: dict[str, Any]) -> Array:
+    """An expression for every code of a scale."""
+    with np.errstate(all="ignore"):
+        made = np.asarray(evaluate(text, environment), np.float32)
+    return made if made.shape == (256,) else np.full(256, made)
 
 
 @lru_cache(maxsize=8)

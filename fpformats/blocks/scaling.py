@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..block_format import BlockFormat
 from ..format import Format
 from .expressions import evaluate
-from .recipe import Recipe, scale_values
+from .recipe import Recipe, scale_values, table
 from .scales import scale_codes
 
 __all__ = ["Scaling", "decode_scales"]
@@ -77,24 +77,24 @@ class Scaling:
         """Every code's factor; None where more than the code decides it."""
         if self.fmt.scale == "fp32" or self.fmt.s:
             return None
-        made = self._table(self.recipe.way.expression, s=self.recipe.used)
+        if self.recipe.factors is not None:
+            return self.recipe.factors
+        made = self._table(self.recipe.way.expression, self.recipe.used)
         return made if made is None else self.recipe.as_factor(made)
 
     @cached_property
     def values(self) -> Array | None:
         """Every code's factor on the way out; None where more than the code decides it."""
-        linear = self.recipe.out
-        if linear is None or self.fmt.scale == "fp32":
+        if self.recipe.out is None or self.fmt.scale == "fp32":
             return None
-        s = scale_values(self.fmt.scale)
-        return self._table(linear.expression, s=s, t=s)
+        if self.recipe.values is not None:
+            return self.recipe.values
+        return self._table(self.recipe.out.expression, scale_values(self.fmt.scale))
 
-    def _table(self, text: str, **scales: Array) -> Array | None:
+    def _table(self, text: str, scales: Array) -> Array | None:
         if np.ndim(self.z) or np.ndim(self.G):
             return None
-        with np.errstate(all="ignore"):
-            made = evaluate(text, {**self.environment, "z": np.float32(self.z), "G": np.float32(self.G), **scales})
-        return np.array(np.broadcast_to(np.asarray(made, np.float32), (256,)))
+        return table(text, self.block_environment(0, 0, s=scales, t=scales))
 
     def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array | None, Array]:
         """(stored, s, factors) of blocks from `first` on, of amaxes a with the largest one's bits `most`.

@@ -100,7 +100,7 @@ class Tiling:
 
     def join_scales(self, scales: Array) -> Array:
         """One a block, in the shape of `grid`."""
-        if self.count <= 1:
+        if self.count <= 1 or self.in_place:
             return scales.reshape(self.grid)
         down = (self.down,) if self.tile[0] > 1 and len(self.shape) > 1 else ()
         ahead = self._moved()[: -1 - len(down)]
@@ -108,7 +108,7 @@ class Tiling:
 
     def cut_scales(self, scales: Array) -> Array:
         """The way back."""
-        if self.count <= 1:
+        if self.count <= 1 or self.in_place:
             return scales.reshape(-1)
         return np.ascontiguousarray(np.moveaxis(scales, self.axis, -1)).reshape(-1)
 
