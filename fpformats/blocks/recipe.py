@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..block_format import BlockFormat
 from ..elements import decode32, quantize32
 from ..format import Format
 from ..kernels.rows import INDEX
-from ..plan import encode_plan, quantize_plan
+from ..plan import Stage, encode_plan, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
 from .expressions import Factor, evaluate, factor, names
@@ -24,6 +24,10 @@ __all__ = ["Recipe", "recipe", "scale_values", "table"]
 
 Array = NDArray[Any]
 _FP32 = get_element("fp32")
+#: where a distance in binary32 no longer tells the values of an element apart, and a product may overflow
+_FAR, _LARGE_SCALE = np.float32(2.0**20), np.float32(2.0**125)
+#: the kernels whose rows say how far two's complement reaches
+_TWOS_COMPLEMENT = [("encode8", 4), ("modes32", 10)]
 
 
 @lru_cache(maxsize=512)
@@ -140,30 +144,48 @@ class Recipe:
         return engine.Cast(quantize_plan(_FP32, self.source, Rules(nan="max"), _FP32).stages)
 
     @cached_property
+    def stages(self) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+        """To codes and to values. The lowest number of two's complement is left out where the recipe says so."""
+        made = (
+            encode_plan(_FP32, self.element, self.rules, self.seeded).stages,
+            quantize_plan(_FP32, self.element, self.rules, _FP32, self.seeded).stages,
+        )
+        if self.fmt.symmetric and [(stages[0].what, stages[0].kind) for stages in made] == _TWOS_COMPLEMENT:
+            code, value = ((replace(first, row=_with(first.row, "largest_more", 0)), *rest) for first, *rest in made)
+            return code, value
+        return made
+
+    @cached_property
+    def clamps(self) -> bool:
+        """Whether y itself has to be clamped, to leave that number out."""
+        first = self.stages[0][0]
+        return self.fmt.symmetric and (first.row is None or bool(first.row[INDEX["largest_more"]]))
+
+    @cached_property
     def encode(self) -> engine.Cast:
-        return engine.Cast(encode_plan(_FP32, self.element, self.rules, self.seeded).stages)
+        return engine.Cast(self.stages[0])
 
     @cached_property
     def quantize(self) -> engine.Cast:
-        return engine.Cast(quantize_plan(_FP32, self.element, self.rules, _FP32, self.seeded).stages)
+        return engine.Cast(self.stages[1])
 
     @cached_property
     def in_one(self) -> bool:
         """Whether scaling and rounding to nearest are all there is between a number and its element."""
         fmt = self.fmt
         other = self.again is not None or fmt.symmetric or fmt.y_at or fmt.argmin
-        return not other and fmt.zero in ("keep", "drop_exact")
+        return not other and fmt.zero in ("keep", "drop_exact") and fmt.overflow == "saturate"
 
     @cached_property
     def zero(self) -> np.uint32:
-        """The bits that stand for a y of -0."""
+        """y + 0 is y without -0, y - 0 is y."""
         return np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
 
     @cached_property
     def fused_codes(self) -> tuple[int, Array] | None:
         """(kind, row) of the kernel that scales and encodes in one loop; None where that is not all."""
         row = _in_block(self.encode, "encode8") if self.in_one else None
-        return None if row is None else (6 + self.divides, _with_nan(row, self.nan_code))
+        return None if row is None else (6 + self.divides, _with(row, "nan", self.nan_code))
 
     @cached_property
     def fused_values(self) -> tuple[int, Array] | None:
@@ -172,7 +194,7 @@ class Recipe:
         if row is None or (self.divides and self.out_divides):
             return None
         value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
-        return 8 if self.out_divides else 4 + self.divides, _with_nan(row, int(value[0]))
+        return 8 if self.out_divides else 4 + self.divides, _with(row, "nan", int(value[0]))
 
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
@@ -187,18 +209,25 @@ class Recipe:
         for old, new in self.fmt.y_at:
             at = np.abs(values) == np.float32(old)
             values[at] = np.copysign(np.float32(new), values[at])
-        if self.fmt.symmetric:
+        if self.clamps:
             np.maximum(values, np.float32(-float(self.element.max)), out=values)
+
+    def may_be_far(self, a: Array, s: Array | None, f: Array) -> bool:
+        """Whether a number of blocks with these amaxes, scales and factors may be one that `to_nearest` changes."""
+        if not self.fmt.argmin:
+            return False
+        most = a / f if self.divides else a * f
+        return not (most.max() <= _FAR / 2 and (f if s is None else s).max() <= _LARGE_SCALE / 2)
 
     def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
         """`BlockFormat.argmin`, where it is not the rounding."""
         y = buffer.view(np.float32)
-        far = ~(np.abs(y) <= np.float32(2.0**20))
+        far = ~(np.abs(y) <= _FAR)
         if self.fmt.argmin_of == "y":
             numbers, s = y, np.ones(1, np.float32)
         else:
             numbers = bits.view(np.float32)
-            far |= np.repeat(s > np.float32(2.0**125), buffer.size // s.size)  # a product may overflow
+            far |= np.repeat(s > _LARGE_SCALE, buffer.size // s.size)  # a product may overflow
         far &= ~np.isnan(numbers)
         if far.any():
             x, d = numbers[far], np.repeat(s, buffer.size // s.size)[far]
@@ -225,11 +254,11 @@ def _in_block(cast: engine.Cast, kernel: str) -> Array | None:
     return stage.row if len(cast.stages) == 1 and stage.what == kernel and stage.kind in (0, 2) else None
 
 
-def _with_nan(row: Array, nan: int) -> Array:
-    """The row with another result for NaN."""
-    row = row.copy()
-    row[INDEX["nan"]] = nan
-    return row
+def _with(row: Any, name: str, value: int) -> Array:
+    """The row with another integer."""
+    made: Array = row.copy()
+    made[INDEX[name]] = value
+    return made
 
 
 def _has_inverse(values: Array) -> bool:

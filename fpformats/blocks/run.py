@@ -25,8 +25,8 @@ from .scaling import Scaling, decode_scales
 __all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_quantize"]
 
 Array = NDArray[Any]
-#: numbers a chunk: what it reads and writes stays in the second-level cache
-CHUNK = 1 << 17
+#: numbers a chunk: what it reads and writes stays in cache, and NumPy's calls for the scales are few
+CHUNK = 1 << 19
 _FP32 = get_element("fp32")
 _NONE = np.zeros(1, np.uint32)
 
@@ -96,7 +96,7 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
 
     def run(lo: int, hi: int) -> None:
         size = max(count * length for _, count, _, length in parts)
-        y = np.empty(0 if fused else size, np.uint32)
+        y = np.empty(0 if fused and k % 16 == 0 else size, np.uint32)
         room = np.empty(max(count for _, count, _, _ in parts), np.uint32)
         with np.errstate(all="ignore"):
             for first, count, inside, length in parts[lo:hi]:
@@ -113,7 +113,9 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
                 codes, s, f = scaling.scales(a, most, first)
                 stored[first : first + count] = codes
                 # a NaN comes from one, from an infinity, or from a factor of zero or infinity
-                odd = not fused and (odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf))
+                odd = not (fused and length % 16 == 0) and (
+                    odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf)
+                )
                 finish(y[: bits.size], bits, first, count, at, codes, s, f, odd, length)
 
     if parts:
@@ -134,13 +136,13 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
         s: Array | None, f: Array, odd: bool, length: int,
     ) -> None:  # fmt: skip
-        if fused is not None:
+        if fused is not None and length % 16 == 0:
             kind, row = fused
             kernel(bits, target[at], f.view(np.uint32), kind, length, None, row, scaling.recipe.zero, past)
             return
         scaling.recipe.scaled(kernel, bits, y, f, length)
         scaling.to_codes(y, target[at], at.start, odd)
-        if scaling.fmt.argmin:
+        if odd and scaling.fmt.argmin:
             scaling.recipe.to_nearest(bits, scaling.recipe.used.take(stored) if s is None else s, y, target[at])
 
     _run(scaling, x, stored, finish, fused is not None)
@@ -161,7 +163,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
         s: Array | None, f: Array, odd: bool, length: int,
     ) -> None:  # fmt: skip
-        if fused is not None:
+        if fused is not None and length % 16 == 0:
             (kind, row), value = fused, scaling.value_factors(stored, first)
             assert value is not None
             values = value.view(np.uint32)
@@ -223,7 +225,8 @@ def _give_value(
     """q by what it decodes with."""
     f = scaling.value_factors(stored, first)
     if f is not None:
-        kernel(q, out, f.view(np.uint32), 3 if scaling.recipe.out_divides else 2, length, past=past)
+        kind = 3 if scaling.recipe.out_divides else 9 if length % 16 == 0 else 2
+        kernel(q, out, f.view(np.uint32), kind, length, past=past)
         return
     t = decode_scales(scaling.fmt, stored)[:, None]
     level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}

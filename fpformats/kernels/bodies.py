@@ -466,9 +466,10 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
 
     @function
     def value_in_block(x, r):
-        """Nearest-even into any narrow format; NaN has one result, without a sign."""
-        y = u(nearest_but_sign(x, r) | u(x & SIGN))
-        return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
+        """Nearest-even into any narrow format, saturating; NaN has one result, without a sign."""
+        a = u(x & ABS)
+        y = u(nearest_finite_result(lesser(a, r[R.OVER]), r) | u(x & SIGN))
+        return where(a > INF_BITS, r[R.NAN], y)
 
     @function
     def code_in_block(x, r):

@@ -321,78 +321,84 @@ def _loops(width: int) -> SimpleNamespace:
 def _blocks(vocabulary: Words, programs: Any) -> Callable[..., Any]:
     """What numbers that share a scale need."""
     uint, flt, to_float, to_bits = vocabulary.uint, vocabulary.float, vocabulary.to_float, vocabulary.to_bits
-    ABS, INF, SIGN = (vocabulary.const(bits) for bits in (0x7FFFFFFF, 0x7F800000, 1 << 31))
+    ABS, INF = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7F800000)
     to_value, to_code = programs
 
     def each(step, item, size):
-        """A loop over blocks: `step(number, scale, value, zero, row)` gives results of so many bytes."""
+        """A loop over blocks of sixteens: `step(number, scale, value, zero, row)` gives results of so many bytes."""
         unpack = _unpack(size)
         step = numba.njit(**_INLINE)(step)
 
+        @numba.njit(**_INLINE)
+        def sixteen(v, y, s, t, z, r):
+            # of known length: a loop with another one for what is left over would rarely be entered
+            for i in range(16):
+                y[i] = step(to_float(v[i]), s, t, z, r)
+
         def loop(x, out, scale, value, row, k, zero, past):
-            r, z = unpack(row), uint(zero)
-            n, source, target, tile = scale.size, _address(x), _address(out), _tile()
+            r, z = unpack(row), to_float(zero)
+            n, at, target, tile = scale.size, _address(x), _address(out), _tile()
             past = past and k <= TILE
             most = TILE // k if past else n
             for first in range(0, n, most):
                 count = min(most, n - first)
-                to = target + first * k * item
-                written = tile if past else to
-                for b in range(count):
-                    s, t = to_float(scale[first + b]), to_float(value[first + b])
-                    start = b * k
-                    # sixteen at a time: a loop of known length needs no other one for what is left over
+                to = tile if past else target
+                for b in range(first, first + count):
+                    s, t = to_float(scale[b]), to_float(value[b])
                     for _ in range(k // 16):
-                        v, y = _part(x, source + (first * k + start) * 4, 16), _part(out, written + start * item, 16)
-                        for i in range(16):
-                            y[i] = step(to_float(v[i]), s, t, z, r)
-                        start += 16
-                    v, y = (
-                        _part(x, source + (first * k + start) * 4, k % 16),
-                        _part(out, written + start * item, k % 16),
-                    )
-                    for i in range(k % 16):
-                        y[i] = step(to_float(v[i]), s, t, z, r)
+                        sixteen(_part(x, at, 16), _part(out, to, 16), s, t, z, r)
+                        at += 64
+                        to += 16 * item
                 if past:
-                    _past(to, tile, count * k * item)
+                    _past(target, tile, count * k * item)
+                    target += count * k * item
             if past:
                 _fence()
 
         return numba.njit(**_INLINE)(loop)
 
-    @numba.njit(**_INLINE)
-    def product(a, s, z):
-        # a comparison, for + 0 would be contracted with the product, which then never is -0
-        y = to_bits(flt(a * s))
-        return z if y == SIGN else y
+    def simple(step):
+        """A loop over blocks of any length: `step(number, scale)`."""
 
-    @numba.njit(**_INLINE)
-    def quotient(a, s, z):
-        y = to_bits(flt(a / s))
-        return z if y == SIGN else y
+        def loop(x, out, scale, k):
+            for b in range(scale.size):
+                v, y = x[b * k : b * k + k], out[b * k : b * k + k]
+                s = to_float(scale[b])
+                for i in range(k):
+                    y[i] = to_bits(step(to_float(v[i]), s))
 
-    def times(a, s, t, z, r):
+        return numba.njit(**_INLINE)(loop)
+
+    # a product that is not contracted with the sum, which then takes it for what it is: y + 0 is y without -0
+    exact = numba.njit(**{**_INLINE, "fastmath": False})
+
+    @exact
+    def product(a, s):
+        return flt(a * s)
+
+    @exact
+    def quotient(a, s):
+        return flt(a / s)
+
+    def only_times(a, s, t, z, r):
         return to_bits(flt(a * s))
 
-    def over(a, s, t, z, r):
-        return to_bits(flt(a / s))
-
     def values_times(a, s, t, z, r):
-        return to_bits(flt(to_float(to_value(product(a, s, z), r)) * t))
+        return to_bits(flt(to_float(to_value(to_bits(flt(product(a, s) + z)), r)) * t))
 
     def values_over(a, s, t, z, r):
-        return to_bits(flt(to_float(to_value(quotient(a, s, z), r)) * t))
+        return to_bits(flt(to_float(to_value(to_bits(flt(quotient(a, s) + z)), r)) * t))
 
     def values_times_over(a, s, t, z, r):
-        return to_bits(flt(to_float(to_value(product(a, s, z), r)) / t))
+        return to_bits(flt(to_float(to_value(to_bits(flt(product(a, s) + z)), r)) / t))
 
     def codes_times(a, s, t, z, r):
-        return to_code(product(a, s, z), r)
+        return to_code(to_bits(flt(product(a, s) + z)), r)
 
     def codes_over(a, s, t, z, r):
-        return to_code(quotient(a, s, z), r)
+        return to_code(to_bits(flt(quotient(a, s) + z)), r)
 
-    times, over = each(times, 4, 1), each(over, 4, 1)
+    times, over, only_times = simple(product), simple(quotient), each(only_times, 4, 1)
     size = rows.PREFIX["round"]
     values_times, values_over = each(values_times, 4, size), each(values_over, 4, size)
     values_times_over = each(values_times_over, 4, size)
@@ -424,16 +430,16 @@ def _blocks(vocabulary: Words, programs: Any) -> Callable[..., Any]:
         """By kind, with results as bytes of `out`.
 
         0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale;
-        4, 5: that with `zero` for -0, rounded, times the block's value; 6, 7: that with `zero` for -0, as a code;
-        8: as 4, over the block's value.
+        4, 5: that with `zero` added, rounded, times the block's value; 6, 7: that with `zero` added, as a code;
+        8: as 4, over the block's value; 9: as 2. From 4 on k is a multiple of 16.
         """
         words = _part(x, _address(out), out.size // 4)
         if kind < 2:
             return amax(x, words, k, kind == 0)
         if kind == 2:
-            times(x, words, scale, value, row, k, zero, past)
+            times(x, words, scale, k)
         elif kind == 3:
-            over(x, words, scale, value, row, k, zero, past)
+            over(x, words, scale, k)
         elif kind == 4:
             values_times(x, words, scale, value, row, k, zero, past)
         elif kind == 5:
@@ -442,6 +448,8 @@ def _blocks(vocabulary: Words, programs: Any) -> Callable[..., Any]:
             codes_times(x, out, scale, value, row, k, zero, past)
         elif kind == 7:
             codes_over(x, out, scale, value, row, k, zero, past)
+        elif kind == 9:
+            only_times(x, words, scale, value, row, k, zero, past)
         else:
             values_times_over(x, words, scale, value, row, k, zero, past)
         return uint(0)

@@ -82,12 +82,11 @@ def _blocks(programs: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
             return int(magnitudes.max(initial=0))
         numbers, factors = x.view(np.float32).reshape(-1, k), scale.view(np.float32)[:, None]
         with np.errstate(all="ignore"):
-            made = numbers / factors if kind % 2 else numbers * factors
-            if kind > 3:
-                made = made.view(np.uint32)
-                made = np.where(made == np.uint32(1 << 31), np.uint32(zero), made)
+            made = numbers / factors if kind in (3, 5, 7) else numbers * factors
+            if 3 < kind < 9:
+                made = (made + np.uint32(zero).view(np.float32)).view(np.uint32)
                 made = (to_code if coded else to_value)(made, tuple(row))
-            if kind > 3 and not coded:
+            if kind in (4, 5, 8):
                 made, values = made.view(np.float32), value.view(np.float32)[:, None]
                 made = made / values if kind == 8 else made * values
             if not coded:
