@@ -212,12 +212,13 @@ class Recipe:
         if self.clamps:
             np.maximum(values, np.float32(-float(self.element.max)), out=values)
 
-    def may_be_far(self, a: Array, s: Array | None, f: Array) -> bool:
+    def may_be_far(self, a: Array, codes: Array, s: Array | None, f: Array) -> bool:
         """Whether a number of blocks with these amaxes, scales and factors may be one that `to_nearest` changes."""
         if not self.fmt.argmin:
             return False
         most = a / f if self.divides else a * f
-        return not (most.max() <= _FAR / 2 and (f if s is None else s).max() <= _LARGE_SCALE / 2)
+        s = self.used.take(codes) if s is None else s
+        return not (most.max() <= _FAR / 2 and s.max() <= _LARGE_SCALE / 2)
 
     def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
         """`BlockFormat.argmin`, where it is not the rounding."""

@@ -114,7 +114,7 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
                 stored[first : first + count] = codes
                 # a NaN comes from one, from an infinity, or from a factor of zero or infinity
                 odd = not (fused and length % 16 == 0) and (
-                    odd or scaling.fmt.argmin or not (f.min() > 0 and f.max() < np.inf)
+                    odd or not (f.min() > 0 and f.max() < np.inf) or scaling.recipe.may_be_far(a, codes, s, f)
                 )
                 finish(y[: bits.size], bits, first, count, at, codes, s, f, odd, length)
 

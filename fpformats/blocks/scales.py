@@ -122,11 +122,14 @@ def ceil_log2f_of(a: Array, emax: int) -> Array:
 
 def floor_log2f_wrap(a: Array, emax: int) -> Array:
     """The same as a C cast to uint8 leaves it, negative codes of subnormal numbers included."""
-    m, e = np.frexp(a)  # exact: a = m 2^e, 1/2 <= m < 1
-    size = 6 + (e <= -128)
-    close = (1 - m.astype(np.float64)) * 2**24 <= np.floor(-np.expm1(-(2.0 ** (size - 24)) * math.log(2)) * 2**24)
-    small = e.astype(np.int32) - 1 + close + 127
-    return (np.where(_bits(a) < np.uint32(1 << 23), small, _floor_log2f(a)) - emax) & 0xFF
+    code = _floor_log2f(a)
+    subnormal = _bits(a) < np.uint32(1 << 23)
+    if subnormal.any():
+        m, e = np.frexp(a[subnormal])  # exact: a = m 2^e, 1/2 <= m < 1
+        size = 6 + (e <= -128)
+        close = (1 - m.astype(np.float64)) * 2**24 <= np.floor(-np.expm1(-(2.0 ** (size - 24)) * math.log(2)) * 2**24)
+        code[subnormal] = e.astype(np.int32) - 1 + close + 127
+    return (code - emax) & 0xFF
 
 
 def rp_wrap(v: Array) -> Array:

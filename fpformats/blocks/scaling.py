@@ -155,7 +155,7 @@ class Scaling:
         if odd:
             out[np.isnan(buffer.view(np.float32))] = self.recipe.nan_code
         if self.fmt.zero == "drop":
-            out[out == self.element.sign_bit] = 0
+            np.multiply(out, out != self.element.sign_bit, out=out)
 
     def to_values(self, buffer: Array, out: Array, index: int) -> None:
         """Elements' values, where there is no NaN."""
