@@ -321,7 +321,7 @@ def _loops(width: int) -> SimpleNamespace:
 def _blocks(vocabulary: Words, programs: Any) -> Callable[..., Any]:
     """What numbers that share a scale need."""
     uint, flt, to_float, to_bits = vocabulary.uint, vocabulary.float, vocabulary.to_float, vocabulary.to_bits
-    ABS, INF = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7F800000)
+    ABS, NAN_TO_SIGN = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7FFFFFFF - 0x7F800000)
     to_value, to_code = programs
 
     def each(step, item, size):
@@ -418,7 +418,8 @@ def _blocks(vocabulary: Words, programs: Any) -> Callable[..., Any]:
             else:
                 for i in range(k):
                     a = uint(v[i] & ABS)
-                    a = a if a <= INF else uint(0)
+                    # a choice would keep the loop scalar: all ones unless a is a NaN's
+                    a = uint(a & uint(uint(uint(a + NAN_TO_SIGN) >> uint(31)) - uint(1)))
                     most = a if a > most else most
             out[b] = most
             largest = max(largest, most)
