@@ -1,6 +1,6 @@
-"""Break the kernels on purpose and see that the tests notice: `python tools/mutants.py [--most N] [--seed S]`.
+"""Break the package on purpose and see that the tests notice: `python tools/mutants.py [elements|blocks] [--most N]`.
 
-Every operator, comparison and constant of the bodies and of the rows is a candidate; a sample of them is changed, one at a
+Every operator, comparison and constant of the bodies and of the rows, or of what runs recipes, is a candidate; a sample of them is changed, one at a
 time, in a copy of the package, and the tests against the definition run there. A mutant that no test notices is printed
 as SURVIVED; each has to be explained (the two spellings mean the same) or a test is missing.
 """
@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-FILES = ("kernels/bodies.py", "compile_row.py", "kernels/philox.py", "randomness.py", "scalars.py")
 #: what becomes of a piece of source; only inside functions' code, not in docstrings or comments
 CHANGES = (
     (r" \+ ", " - "), (r" - ", " + "), (r" & ", " | "), (r" \| ", " & "), (r" \^ ", " | "), (r" >> ", " << "),
@@ -27,17 +27,35 @@ CHANGES = (
     (r"\blesser\(", "greater("), (r"\bgreater\(", "lesser("), (r" - 1\b", " - 2"), (r" \+ 1\b", ""), (r"\bTrue\b", "False"),
     (r"\bR\.OVER\b", "R.LARGEST"), (r"\bR\.LAST\b", "R.LARGEST"), (r"\bR\.UP\b", "R.DOWN"), (r"\bmin\(", "max("),
 )  # fmt: skip
-TESTS = ("tests/test_reference.py", "tests/test_random.py")
-CHOSEN = (
-    "(vector and (e4m3 or e5m2 or e2m1 or bf16 or fp16 or e8m0 or toy or int8 or binary8p4se or ue4m3 or e3m2 or e8m3)"
-    " and not float16) or integers or limited or ptx or textbook or words"
-)
 
 
-def candidates() -> list[tuple[str, int, int, int, str]]:
+class Target(NamedTuple):
+    """Files of the package, and the tests that have to notice."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    chosen: str
+
+
+TARGETS = {
+    "elements": Target(
+        ("kernels/bodies.py", "compile_row.py", "kernels/philox.py", "randomness.py", "scalars.py"),
+        ("tests/test_reference.py", "tests/test_random.py"),
+        "(vector and (e4m3 or e5m2 or e2m1 or bf16 or fp16 or e8m0 or toy or int8 or binary8p4se or ue4m3 or e3m2 or e8m3)"
+        " and not float16) or integers or limited or ptx or textbook or words",
+    ),
+    "blocks": Target(
+        tuple(f"blocks/{name}.py" for name in "affine expressions recipe run scales scaling tiles".split()),
+        ("tests/test_blocks_model.py", "tests/test_blocks.py", "tests/test_integers.py"),
+        "hostile or axis or ragged or shapes or quantize or decode or zero_point or absmax or one_chunk",
+    ),
+}
+
+
+def candidates(files: tuple[str, ...]) -> list[tuple[str, int, int, int, str]]:
     """(file, line, start, end, new text) of every possible change."""
     out = []
-    for name in FILES:
+    for name in files:
         inside_text = False
         for number, line in enumerate((ROOT / "fpformats" / name).read_text().splitlines()):
             quotes = line.count('"""')
@@ -52,7 +70,7 @@ def candidates() -> list[tuple[str, int, int, int, str]]:
     return out
 
 
-def survives(mutant: tuple[str, int, int, int, str]) -> bool:
+def survives(mutant: tuple[str, int, int, int, str], target: Target) -> bool:
     """Whether the tests pass with this change."""
     name, number, start, end, new = mutant
     with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +82,18 @@ def survives(mutant: tuple[str, int, int, int, str]) -> bool:
         shutil.copytree(ROOT / "tests", Path(folder) / "tests", ignore=shutil.ignore_patterns("__pycache__", "data"))
         shutil.copy(ROOT / "pyproject.toml", folder)
         env = {**os.environ, "PYTHONPATH": folder, "FPFORMATS_CACHE_DIR": str(Path(folder) / "cache")}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-k", CHOSEN, *TESTS]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            target.chosen,
+            *target.tests,
+        ]
         try:
             return subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=600).returncode == 0
         except subprocess.TimeoutExpired:
@@ -74,16 +103,18 @@ def survives(mutant: tuple[str, int, int, int, str]) -> bool:
 def main() -> int:
     """Try a sample; exit status 1 when one survived."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", nargs="?", choices=TARGETS, default="elements")
     parser.add_argument("--most", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    everything = candidates()
+    target = TARGETS[options.what]
+    everything = candidates(target.files)
     chosen = random.Random(options.seed).sample(everything, min(options.most, len(everything)))
     alive = 0
     for mutant in chosen:
         name, number, start, end, new = mutant
         line = (ROOT / "fpformats" / name).read_text().splitlines()[number]
-        survived = survives(mutant)
+        survived = survives(mutant, target)
         alive += survived
         print(f"{'SURVIVED' if survived else 'killed'}: {name}:{number + 1}: {line.strip()}", end="")
         print(f"   [{line[start:end].strip()} -> {new.strip() or 'nothing'}, column {start}]", flush=True)
