@@ -999,3 +999,20 @@ def test_a_scale_for_every_block_of_many_chunks(axis):
     expected = fp.encode(x * np.repeat(scale, 128, axis=axis), "e4m3", overflow="saturate")
     np.testing.assert_array_equal(made.codes, expected)
     np.testing.assert_array_equal(made.scales, 1 / scale)
+
+
+@pytest.mark.parametrize("recipe", ["mxfp8", "nvfp4", "nvfp4_te_16x16", "fp8_e4m3_row_torchao", "int8_channel_absmax"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_decode_into_out(recipe, dtype):
+    x = np.random.default_rng(4).standard_normal((48, 70)).astype(np.float32)
+    made = fp.encode_blocks(x, recipe)
+    expected = made.decode(dtype=dtype)
+    room = np.full((50, 140), 7, dtype)
+    for out in (np.empty(x.shape, dtype), room[1:49, ::2], np.empty(x.shape, dtype, order="F")):
+        assert made.decode(dtype=dtype, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+    assert (room[:, 1::2] == 7).all()
+    with pytest.raises(ValueError, match="shape"):
+        made.decode(out=np.empty((48, 71), np.float32))
+    with pytest.raises(TypeError, match="dtype"):
+        made.decode(out=np.empty((48, 70), np.float64))

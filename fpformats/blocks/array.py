@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..block_format import BlockFormat
+from ..execute import check_out
 from ..registry import get, get_element
 from .affine import decode_affine
 from .files import load_block_array, save_block_array
@@ -191,17 +192,24 @@ class BlockArray:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def decode(self, *, dtype: Any = np.float32) -> Array:
+    def decode(self, *, dtype: Any = np.float32, out: Any = None) -> Array:
         """The values, by the recipe's own arithmetic.
 
         Parameters
         ----------
         dtype : dtype
             float32, or a wider or narrower float, to which float32 is then cast.
+        out : numpy.ndarray, optional
+            Where to write: of the array's shape and `dtype`.
 
         Returns
         -------
         numpy.ndarray
+
+        Raises
+        ------
+        TypeError, ValueError
+            An `out` that cannot take the values.
 
         Examples
         --------
@@ -212,13 +220,22 @@ class BlockArray:
         blocks = self._tiling.cut(self.codes)
         stored = self._tiling.cut_scales(self.scales)
         scaling = Scaling(recipe(self.format, get_element("fp32")), **self._second())
-        out = np.empty(blocks.shape, np.uint32)
+        wanted = np.dtype(dtype)
+        if out is not None:
+            check_out(out, self.shape, wanted, self.codes)
+        straight = out is not None and wanted == np.float32 and out.flags.carray and self._tiling.in_place
+        made = out.view(np.uint32).reshape(blocks.shape) if straight else np.empty(blocks.shape, np.uint32)
         if self.zero_points is None:
-            run_decode(scaling, blocks, stored, out)
+            run_decode(scaling, blocks, stored, made)
         else:
-            decode_affine(scaling, blocks, stored, self._tiling.cut_scales(self.zero_points), out)
-        values = self._tiling.join(out).view(np.float32)
-        return values if np.dtype(dtype) == np.float32 else values.astype(dtype)
+            decode_affine(scaling, blocks, stored, self._tiling.cut_scales(self.zero_points), made)
+        if straight:
+            return out
+        values = self._tiling.join(made).view(np.float32)
+        if out is None:
+            return values if wanted == np.float32 else values.astype(wanted)
+        np.copyto(out, values, casting="unsafe")
+        return out
 
     def _second(self) -> dict[str, Any]:
         """What the recipe's expressions call G and z, from what is stored."""

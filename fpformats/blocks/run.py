@@ -27,6 +27,8 @@ __all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_qua
 Array = NDArray[Any]
 #: numbers a chunk: what it reads and writes stays in cache, and NumPy's calls for the scales are few
 CHUNK = 1 << 19
+#: the same where scales cost little: what lies between two kernels stays in the second-level cache
+DECODED = 1 << 16
 _FP32 = get_element("fp32")
 _NONE = np.zeros(1, np.uint32)
 
@@ -43,12 +45,12 @@ def amax_of(bits: Array, nan: str) -> np.float32:
     return np.uint32(most).view(np.float32)
 
 
-def _parts(blocks: int, k: int) -> list[tuple[int, int, int, int]]:
+def _parts(blocks: int, k: int, chunk: int) -> list[tuple[int, int, int, int]]:
     """(first block, blocks, first number in the block, numbers): whole blocks, or parts of one that is too large."""
-    if k <= CHUNK:
-        step = max(4 * (CHUNK // (4 * k)), 1)
+    if k <= chunk:
+        step = max(4 * (chunk // (4 * k)), 1)
         return [(b, min(step, blocks - b), 0, k) for b in range(0, blocks, step)]
-    return [(b, 1, i, min(CHUNK, k - i)) for b in range(blocks) for i in range(0, k, CHUNK)]
+    return [(b, 1, i, min(chunk, k - i)) for b in range(blocks) for i in range(0, k, chunk)]
 
 
 def amaxes_of(x: Array, nan: str) -> Array:
@@ -57,7 +59,7 @@ def amaxes_of(x: Array, nan: str) -> Array:
     if k > CHUNK:
         return np.array([amax_of(row, nan) for row in x], np.float32)
     flat, out = x.reshape(-1), np.empty(blocks, np.uint32)
-    kernel, parts = engine.blocks_kernel(x.size), _parts(blocks, k)
+    kernel, parts = engine.blocks_kernel(x.size), _parts(blocks, k, CHUNK)
 
     def run(lo: int, hi: int) -> None:
         for first, count, _, _ in parts[lo:hi]:
@@ -87,7 +89,7 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
     flat = x.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
     nan = scaling.fmt.amax_nan
-    parts = _parts(blocks, k)
+    parts = _parts(blocks, k, CHUNK)
     amaxes, all_counts = scaling.amaxes, nan != "ignore" and scaling.amax is None
     if scaling.amax is not None:
         amaxes = np.full(blocks, scaling.amax, np.float32)
@@ -194,7 +196,7 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> Non
     blocks, k = codes.shape
     flat, target = codes.reshape(-1), out.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    parts, past = _parts(blocks, k), _is_large(codes, out)
+    parts, past = _parts(blocks, k, DECODED), _is_large(codes, out)
     cast = engine.Cast(decode_plan(scaling.element, _FP32).stages)
 
     def run(lo: int, hi: int) -> None:
