@@ -167,7 +167,7 @@ def matrices(fmt: BlockFormat, rows: np.ndarray) -> Iterator[np.ndarray]:
         yield np.ascontiguousarray(rows.T)
     else:  # 4over6 adds up rows of 16, so that is what it is given
         for row in rows:
-            yield row.reshape(1 if fmt.select or row.size < 4 else 2, -1)
+            yield row.reshape(1 if fmt.select or row.size < 4 or row.size % 2 else 2, -1)
 
 
 def nan_codes(fmt: BlockFormat, codes: np.ndarray) -> np.ndarray:
@@ -222,12 +222,13 @@ def second_levels(fmt: BlockFormat, what: str) -> list[dict[str, float]]:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", RECIPES)
 def test_hostile(name: str, dtype: str) -> None:
-    """Ties, subnormals, zeros, huge numbers, one NaN or infinity at every lane."""
+    """Ties, subnormals, zeros, huge numbers, one NaN or infinity at every lane; blocks of sixteens and of any length."""
     fmt = fp.get(name)
-    for what, rows in groups(fmt, 16, dtype):
-        for more in second_levels(fmt, what):
-            for x in matrices(fmt, rows):
-                same_as_model(what, fmt, x, dtype, **more)
+    for width in (16, 19) if fmt.block[1] is None else (16,):
+        for what, rows in groups(fmt, width, dtype):
+            for more in second_levels(fmt, what):
+                for x in matrices(fmt, rows):
+                    same_as_model(f"{what}, {width} wide", fmt, x, dtype, **more)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
