@@ -47,7 +47,7 @@ TARGETS = {
     "blocks": Target(
         tuple(f"blocks/{name}.py" for name in "affine expressions recipe run scales scaling tiles".split()),
         ("tests/test_blocks_model.py", "tests/test_blocks.py", "tests/test_integers.py"),
-        "hostile or axis or ragged or shapes or quantize or decode or zero_point or absmax or one_chunk",
+        "hostile or beside or axis or ragged or shapes or quantize or decode or zero_point or absmax or one_chunk",
     ),
 }
 
