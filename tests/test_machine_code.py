@@ -28,8 +28,9 @@ HOT = {
         "decode8": (6, 28),
         "decode16": (6, 28),
         "modes32": (12, 68),
-        "modes64": (12, 66),
+        "modes64": (12, 70),
         "random32": (2, 62),
+        "blocks32": (8, 22),
     },
     "znver4": {
         "round32": (4, 14),
@@ -41,6 +42,7 @@ HOT = {
         "modes32": (12, 50),
         "modes64": (12, 50),
         "random32": (2, 37),
+        "blocks32": (8, 16),
     },
 }
 PROCESSORS = list(HOT)
@@ -57,7 +59,8 @@ def loops(assembly: str) -> list[str]:
 
 
 def vector_loops(assembly: str) -> list[str]:
-    return [block for block in loops(assembly) if WIDE.search(block)]
+    """Those with vectors, but for what only copies past the caches."""
+    return [block for block in loops(assembly) if WIDE.search(block) and "movnt" not in block]
 
 
 def cost(block: str) -> float:
@@ -71,12 +74,9 @@ def fresh(name: str) -> str:
     """Assembly of a kernel compiled now: Numba keeps no text for kernels from the cache."""
     import numba
 
-    what, source, result = compiled.SIGNATURES[name]
-    width = 64 if 64 in (source, result) else 32
-    kernel = numba.njit(**compiled._KERNEL)(getattr(compiled._loops(width), what))
-    extra = (compiled._array(32), numba.types.int64, numba.types.int64) if what == "random" else ()
-    signature = (compiled._array(source), compiled._array(result), compiled._array(width), numba.types.int64, *extra)
-    kernel.compile(signature)
+    what, *sizes = compiled.SIGNATURES[name]
+    kernel = numba.njit(**compiled._KERNEL)(getattr(compiled._loops(max(32, *sizes)), what))
+    kernel.compile(compiled.signature(name))
     return next(iter(kernel.inspect_asm().values()))
 
 

@@ -509,6 +509,15 @@ SIGNATURES = {
 }
 
 
+def signature(name: str) -> tuple[Any, ...]:
+    """The types of a kernel's arguments."""
+    what, source, result = SIGNATURES[name]
+    row = _array(max(32, source, result))
+    words = (_array(32), types.int64, types.int64)
+    more = {"random": words, "either": words, "blocks": (types.int64, row, row, types.uint32, types.boolean)}
+    return (_array(source), _array(result), row, types.int64, *more.get(what, ()))
+
+
 def _half(kernel: Callable[..., int], offset: int) -> Callable[..., int]:
     """One half of a kernel's loops."""
     no_words = np.zeros(1, np.uint32)
@@ -535,20 +544,13 @@ class kernels:
             return getattr(self, name)
         if name not in SIGNATURES:  # rare: the NumPy instantiation serves
             return getattr(vector.kernels(), name)
-        what, source, result = SIGNATURES[name]
-        width = 64 if 64 in (source, result) else 32
+        what, *sizes = SIGNATURES[name]
+        width = max(32, *sizes)
         if width not in self._bodies:
             self._bodies[width] = _loops(width)
-        row = _array(width)
-        extra = {
-            "random": (_array(32), types.int64, types.int64),
-            "blocks": (types.int64, row, row, types.uint32, types.boolean),
-        }
-        extra["either"] = extra["random"]
-        signature = (_array(source), _array(result), row, types.int64, *extra.get(what, ()))
-        dispatcher = cached(getattr(self._bodies[width], what), name, signature, _KERNEL)
+        dispatcher = cached(getattr(self._bodies[width], what), name, signature(name), _KERNEL)
         self._kept.append(dispatcher)  # it owns the code
         # what the dispatcher calls once it has looked at types: any array of that item size is taken for its bits
-        kernel = dispatcher.overloads[signature].entry_point
+        kernel = dispatcher.overloads[signature(name)].entry_point
         setattr(self, name, kernel)
         return kernel
