@@ -157,7 +157,7 @@ def adapt(x: Any) -> Adapted:
         For objects, complex numbers, strings and what is no array at all.
     """
     if isinstance(x, np.ndarray):
-        return _numpy(x)
+        return _numpy(np.asarray(x))  # a subclass may have shapes of its own
     if isinstance(x, Adapted):
         return x
     module = type(x).__module__.partition(".")[0]
@@ -166,5 +166,8 @@ def adapt(x: Any) -> Adapted:
     if hasattr(x, "__array_namespace__"):
         return _array_api(x)
     if hasattr(x, "__array__") or isinstance(x, (list, tuple, range, memoryview, bytearray)):
-        return _numpy(np.asarray(x))
+        try:
+            return _numpy(np.asarray(x))
+        except ValueError:
+            raise ValueError("x is a list of lists that differ in length; an array was expected") from None
     raise TypeError(f"x is a {type(x).__name__}; an array, a list or a number was expected")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -149,6 +150,19 @@ class BlockFormat:
     order: str = "low_first"
     tier: int = 1
     clause: str = ""
+
+    def __post_init__(self) -> None:
+        # tuples compare a NaN by its identity
+        for name in ("special", "scale_at"):
+            rows = tuple((*row[:-1], math.nan if row[-1] != row[-1] else row[-1]) for row in getattr(self, name))
+            object.__setattr__(self, name, rows)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no hash: it is this process's
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     def __hash__(self) -> int:
         return self._hash

@@ -79,11 +79,10 @@ def _apply(x: Any, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool
     """The general way: any container, any out."""
     adapted = adapt(x)
     bits, source, own = _source(adapted, fmt)
-    seeded = _seeded(rng, rules)
+    rules, seeded = with_bits(rules, rng), _seeded(rng, rules)
     if bits is None:  # integers too wide for one exact float
         return _wide_integers(adapted, fmt, rules, rng, out, codes=codes)
     result = None if codes else _result_format(own, fmt)
-    rules = with_bits(rules, rng)
     plan = encode_plan(source, fmt, rules, seeded) if codes else quantize_plan(source, fmt, rules, result, seeded)
     name = None if codes else result.name  # type: ignore[union-attr]
     if out is not None:
@@ -316,14 +315,18 @@ def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: An
             return hit(codes, out)
     fmt = get(fmt)
     if isinstance(codes, (int, np.integer)) and not isinstance(codes, bool):
+        if out is not None:
+            raise TypeError("out is for arrays; codes is a single number")
         value = reference.decode(int(codes), fmt)
-        try:
-            return float(value) if dtype is np.float32 else np.dtype(dtype).type(float(value))
-        except OverflowError:
-            return float("inf") if value > 0 else float("-inf")
+        if dtype is np.float32:
+            return _as_float(value)
+        _, target = _decode_plan(fmt, dtype)
+        container = get(element_format(target) or "")
+        code = reference.encode(value, container, Rules(nan="max"))
+        return np.array(code, code_dtype(container)).view(target)[()]
     adapted = adapt(codes)
     if adapted.format is not None or adapted.data.dtype.kind not in "iu":
-        raise TypeError(f"codes have dtype {getattr(codes, 'dtype', adapted.data.dtype)}; integers were expected")
+        raise TypeError(f"codes {_what(codes, adapted)}; integers were expected")
     raw = _checked_codes(adapted.data, fmt)
     plan, target = _decode_plan(fmt, dtype)
     result = element_format(target)
@@ -338,6 +341,15 @@ def decode(codes: Any, fmt: str | Format, /, *, dtype: Any = np.float32, out: An
         return adapted.wrap(made, result)
     out[...] = made.view(target)
     return out
+
+
+def _what(codes: Any, adapted: Adapted) -> str:
+    """The type of codes that are none, in an error's words."""
+    return (
+        f"have dtype {codes.dtype}"
+        if hasattr(codes, "dtype")
+        else f"are {adapted.format or adapted.data.dtype} numbers"
+    )
 
 
 def _decode_plan(fmt: Format, dtype: Any) -> tuple[Plan, np.dtype[Any]]:
@@ -382,11 +394,13 @@ def convert(
     source, fmt = get(from_fmt), get(to_fmt)
     rules = rules_for(fmt, rounding, overflow, nan, subnormals, via, profile)
     if isinstance(codes, (int, np.integer)) and not isinstance(codes, bool):
+        if out is not None:
+            raise TypeError("out is for arrays; codes is a single number")
         return int(convert(np.array([codes]), source, fmt, rounding=rounding, overflow=overflow, nan=nan,
                            subnormals=subnormals, via=via, profile=profile, rng=rng)[0])  # fmt: skip
     adapted = adapt(codes)
     if adapted.format is not None or adapted.data.dtype.kind not in "iu":
-        raise TypeError(f"codes have dtype {getattr(codes, 'dtype', adapted.data.dtype)}; integers were expected")
+        raise TypeError(f"codes {_what(codes, adapted)}; integers were expected")
     raw = _checked_codes(adapted.data, source)
     plan = encode_plan(source, fmt, with_bits(rules, rng), _seeded(rng, rules))
     if out is not None:
@@ -434,10 +448,12 @@ def _remember_codes(key: Any, codes: Array, fmt: Format, dtype: Any) -> Short | 
 def _run_checked(plan: Plan, codes: Array, out: Array) -> None:
     """`run_plan` on codes that may be none: part by part, so that the second pass finds them in cache."""
     flat, target = codes.reshape(-1), out.reshape(-1)
+    if np.may_share_memory(codes, out):
+        _checked_codes(codes, plan.source_format)  # before any is overwritten
     for start in range(0, flat.size, _PART):
         part = flat[start : start + _PART]
-        if int(part.max()) >> plan.fmt.bits:
-            _checked_codes(codes, plan.fmt)
+        if int(part.max()) >> plan.source_format.bits:
+            _checked_codes(codes, plan.source_format)
         run_plan(plan, part, target[start : start + _PART])
 
 
@@ -493,7 +509,10 @@ def _any(x: Any, fmt: Format, rules: Rules, rng: Any, out: Any, *, codes: bool) 
     code = reference.encode(number, fmt, rules, random=random)
     if codes:
         return code
-    value = reference.decode(code, fmt)
+    return _as_float(reference.decode(code, fmt))
+
+
+def _as_float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:

@@ -34,12 +34,13 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], x: Array) 
 def same_memory(a: Array, b: Array) -> bool:
     """Whether both are the same elements in the same places."""
     start = [array.__array_interface__["data"] for array in (a, b)]
-    return start[0] == start[1] and a.strides == b.strides and a.itemsize == b.itemsize
+    steps = [[step for step, size in zip(array.strides, array.shape, strict=True) if size != 1] for array in (a, b)]
+    return start[0] == start[1] and steps[0] == steps[1] and a.itemsize == b.itemsize
 
 
 def run_plan(plan: Plan, bits: Array, out: Array, rng: Any = None) -> None:
     """One plan over one array: `bits` and `out` are contiguous and of the same shape."""
-    flat, target = bits.reshape(-1), out.reshape(-1)
+    flat, target = np.asarray(bits).reshape(-1), np.asarray(out).reshape(-1)
     words, seed = None, -1
     if ROUNDINGS[plan.rules.rounding].random_bits:
         words, seed = random_words(plan.rules, rng, bits.shape)

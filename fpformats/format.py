@@ -155,6 +155,9 @@ class Format:
         if self.twos_complement and not (self.signed and not self.nan_codes and not self.inf_codes):
             raise ValueError(f"Format({self.name!r}): two's complement codes are signed and all finite")
 
+    def __getstate__(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # no hash: it is this process's
+
     def __hash__(self) -> int:
         return self._hash
 

@@ -376,12 +376,12 @@ def decode_plan(fmt: Format, result: Format) -> Plan:
     if stages is None and width.bits == 32:
         wide = _decode_stages(fmt, WIDTHS[64])
         stages = None if wide is None else (*wide, Stage(_narrow, np.uint32))
-    packed = () if result.name in ("fp32", "fp64") else _exact_encode_stages(result)
-    if stages is None or packed is None:
+    if result.name not in ("fp32", "fp64"):  # one rounding, to what the container can hold
+        made = encode_plan(fmt, result, Rules(nan="max"))
+        return replace(made, codes=False, result_format=result)
+    if stages is None:
         return replace(_definition(fmt, fmt, Rules(nan="max"), result, codes=False), source=code_dtype(fmt))
-    if packed:  # a value that the container cannot hold is rounded to it
-        packed = (_encode_stage(result, Rules(), get("fp32")),)
-    stages = (*stages, *packed) or (Stage(_store, width.uint),)
+    stages = stages or (Stage(_store, width.uint),)
     return Plan(stages, code_dtype(fmt), _dtype(result), fmt, Rules(), fmt)
 
 

@@ -60,8 +60,8 @@ def with_bits(rules: Rules, rng: Any) -> Rules:
     if isinstance(rng, tuple):
         if len(rng) != 2:
             raise ValueError(f"rng={rng!r}: (seed or bits, number of bits) was expected")
-        if not 1 <= int(rng[1]) <= 32:
-            raise ValueError(f"rng: 1 to 32 random bits were expected, got {rng[1]}")
+        if not isinstance(rng[1], (int, np.integer)) or not 1 <= int(rng[1]) <= 32:
+            raise ValueError(f"rng: 1 to 32 random bits were expected, got {rng[1]!r}")
         return replace(rules, random_bits=int(rng[1]))
     if isinstance(rng, (int, np.integer)):
         return rules

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import element_format
 from ..block_format import BlockFormat
 from ..execute import check_out
 from ..registry import get, get_element
@@ -221,6 +222,8 @@ class BlockArray:
         stored = self._tiling.cut_scales(self.scales)
         scaling = Scaling(recipe(self.format, get_element("fp32")), **self._second())
         wanted = np.dtype(dtype)
+        if element_format(wanted) is None:
+            raise TypeError(f"dtype={dtype!r}: a float type was expected")
         if out is not None:
             check_out(out, self.shape, wanted, self.codes)
         straight = out is not None and wanted == np.float32 and out.flags.carray and self._tiling.in_place

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..registry import get_element
+from .numbers import numbers, shown
 
 __all__ = ["DelayedScaling"]
 
@@ -69,8 +70,10 @@ class DelayedScaling:
             raise ValueError(f"algorithm={algorithm!r}: one of {', '.join(ALGORITHMS)} was expected")
         if path not in PATHS:
             raise ValueError(f"path={path!r}: one of {', '.join(PATHS)} was expected")
-        if length < 1:
-            raise ValueError(f"length={length!r}: 1 or more was expected")
+        if not isinstance(length, (int, np.integer)) or length < 1:
+            raise ValueError(f"length={length!r}: an int, 1 or more, was expected")
+        if not isinstance(margin, (int, np.integer)) or not -126 <= margin <= 127:
+            raise ValueError(f"margin={margin!r}: an int from -126 to 127 was expected")
         self._largest = np.float32(get_element(element).max)
         self._most_recent, self._fused = algorithm == "most_recent", path == "fused"
         self._margin = np.float32(2.0**margin)
@@ -79,7 +82,11 @@ class DelayedScaling:
 
     def update(self, amax: float | Sequence[float] | NDArray[Any]) -> None:
         """Take in a step's amax (or several, in order), and find the scale for the next step."""
-        for newest in np.asarray(amax, np.float32).reshape(-1):
+        expected = "magnitudes were expected"
+        found = numbers("amax", amax, expected).reshape(-1)
+        if (found < 0).any():
+            raise ValueError(f"amax={shown(amax)}: {expected}")
+        for newest in found:
             self.history[0] = newest
             if self._most_recent:
                 a = newest

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import reference
 from ..arrays import Adapted, adapt
 from ..block_format import BlockFormat
 from ..elements import encode32
 from ..execute import check_out
 from ..randomness import drawn_words, random_words, with_bits
+from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
 from ..rounding import rounding as rounding_row
 from ..scalars import as_scalar
@@ -65,13 +67,14 @@ def tensor_amax(x: Any, fmt: str | BlockFormat = "nvfp4") -> np.float32:
 
 def _number(x: Any) -> tuple[Array, Any] | None:
     """(0-d array, way back) of a single number, which is a block of its own; None for arrays."""
-    if isinstance(x, str):
-        raise TypeError("x is a str; an array, a list or a number was expected")
     scalar = as_scalar(x)
     if scalar is None:
         return None
     number, back = scalar
-    return number if isinstance(number, np.ndarray) else np.asarray(float(number)), back
+    if isinstance(number, np.ndarray):
+        return number, back
+    code = reference.encode(number, get_element("fp32"), Rules())  # rounded once
+    return np.array(code, np.uint32).view(np.float32), back
 
 
 class Prepared:
@@ -235,7 +238,8 @@ def quantize_blocks(
         if out is not None:
             raise TypeError("out is for arrays; x is a single number")
         return back(quantize_blocks(number, fmt, axis=axis, rounding=rounding, rng=rng, given=given))
-    adapted = adapt(x)
+    adapted, wanted = adapt(x), out
+    out = np.asarray(out) if isinstance(out, np.ndarray) else out  # a subclass may have shapes of its own
     ready = Prepared(adapted, fmt, axis, rounding, rng, given)
     own = adapted.format or "fp32"
     straight = own == "fp32" and isinstance(out, np.ndarray) and out.flags.c_contiguous and ready.tiling.in_place
@@ -246,7 +250,7 @@ def quantize_blocks(
     made = out.view(np.uint32).reshape(ready.blocks.shape) if straight else np.empty(ready.blocks.shape, np.uint32)
     ready.quantize(made)
     if straight:
-        return out
+        return wanted
     values = ready.tiling.join(made)
     if own == "fp64":
         values = values.view(np.float32).astype(np.float64).view(np.uint64)
@@ -255,4 +259,4 @@ def quantize_blocks(
     if out is None:
         return adapted.wrap(values, own)
     out[...] = adapted.wrap(values, own)
-    return out
+    return wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -37,17 +38,24 @@ def save_block_array(array: BlockArray, path: Path) -> None:
 def load_block_array(path: Path) -> dict[str, Any]:
     """`BlockArray`'s arguments."""
     if path.suffix == ".npz":
-        with np.load(path) as data:
-            parts = dict(data)
+        try:
+            with np.load(path) as data:
+                parts = dict(data)
+        except (ValueError, BadZipFile, EOFError):
+            raise ValueError(f"{path.name} cannot be read as .npz") from None
         if "about" not in parts:
             raise ValueError(f"{path.name} was not written by BlockArray.save: it has no 'about'")
         about = str(parts.pop("about"))
     elif path.suffix == ".safetensors":
-        parts = _safetensors().load_file(path)
-        from safetensors import safe_open
+        parts = _safetensors()
+        from safetensors import SafetensorError, safe_open
 
-        with safe_open(path, framework="numpy") as file:
-            about = (file.metadata() or {}).get("fpformats", "")
+        try:
+            parts = parts.load_file(path)
+            with safe_open(path, framework="numpy") as file:
+                about = (file.metadata() or {}).get("fpformats", "")
+        except SafetensorError:
+            raise ValueError(f"{path.name} cannot be read as .safetensors") from None
         if not about:
             raise ValueError(f"{path.name} was not written by BlockArray.save: its metadata say nothing of it")
     else:

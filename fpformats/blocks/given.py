@@ -50,6 +50,11 @@ class Given:
             raise ValueError(f"tensor_amax={shown(amax)}: {fmt.name} has no second level")
         if history is not None and fmt.amax_from != "history":
             raise ValueError(f"amax_history: {fmt.name} has none; only recipes with delayed scaling take one")
+        if self.scale is not None:
+            spare = {"tensor_amax": amax if not fmt.z else None, "eps": self.eps}
+            for name, value in spare.items():
+                if value is not None:
+                    raise ValueError(f"{name}={shown(value)}: scale is given, so that {fmt.name} takes no amax")
         if self.scale is not None and fmt.scale != "fp32":
             raise ValueError(
                 f"scale={shown(self.scale)}: {fmt.name} finds its own scales; only recipes with float32 scales take one"
@@ -80,8 +85,8 @@ class Given:
     def row_amaxes(self, rows: int) -> Array:
         """tensor_amax, one a row."""
         found = numbers("tensor_amax", self.tensor_amax, f"one number for each of {rows} rows was expected")
-        if found.size != rows:
-            raise ValueError(f"tensor_amax has {found.size} numbers; one for each of {rows} rows was expected")
+        if found.size != rows or sum(size != 1 for size in found.shape) > 1:
+            raise ValueError(f"tensor_amax has shape {found.shape}; one for each of {rows} rows was expected")
         if (found < 0).any():
             raise ValueError("tensor_amax: magnitudes were expected")
         return found.reshape(-1)
@@ -91,8 +96,9 @@ class Given:
         value = None
         if self.scale is not None:
             value = numbers("scale", self.scale, "finite positive numbers were expected")
-            if value.size not in (1, tiles.count):
-                raise ValueError(f"scale has {value.size} numbers; 1 or {tiles.count} were expected")
+            if value.size != 1 and value.shape not in (tiles.grid, (tiles.count,)):
+                expected = " or ".join(str(shape) for shape in dict.fromkeys((tiles.grid, (tiles.count,))))
+                raise ValueError(f"scale has shape {value.shape}; one number or shape {expected} was expected")
             if not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError("scale: finite positive numbers were expected")
             value = value.reshape(()) if value.size == 1 else tiles.cut_scales(value.reshape(tiles.grid))

@@ -23,6 +23,8 @@ Array = NDArray[Any]
 SIZE = 16
 #: Transformer Engine's, the same for every tensor
 TE_SIGNS = (1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1)
+#: a sum in float64, rounded to odd, is rounded once more to so many at most
+MOST_BITS = 50
 _INDEX = np.arange(SIZE)
 #: Sylvester's matrix: -1 where i and j have an odd number of ones in common
 SYLVESTER = np.where(np.bitwise_count(_INDEX[:, None] & _INDEX) % 2, -1.0, 1.0)
@@ -55,7 +57,8 @@ def hadamard(x: Any, /, *, signs: Any = "te", axis: int = -1, inverse: bool = Fa
     Raises
     ------
     ValueError
-        An axis of another length, or signs that are not 16 numbers 1 or -1.
+        An axis of another length, signs that are not 16 numbers 1 or -1, NaN into a format without one, or a format of
+        more than 50 mantissa bits.
     TypeError
         As `quantize`; a single number.
 
@@ -84,10 +87,15 @@ def hadamard(x: Any, /, *, signs: Any = "te", axis: int = -1, inverse: bool = Fa
     moved = np.moveaxis(np.ascontiguousarray(bits).view(np.float32), axis, -1)
     if moved.shape[-1] % SIZE:
         raise ValueError(f"axis {axis} has {moved.shape[-1]} numbers; a multiple of {SIZE} was expected")
+    target = get_element(fmt)
+    if target.mantissa_bits > MOST_BITS:
+        raise ValueError(f"fmt={target.name}: an element format of at most {MOST_BITS} mantissa bits was expected")
     rows = moved.reshape(-1, SIZE).astype(np.float64)
     sums = _sums(rows) * s if inverse else _sums(rows * s)
     values = np.moveaxis((sums / 4 + 0.0).reshape(moved.shape), -1, axis)
-    target, own = get_element(fmt), get_element(adapted.format or "fp32")
+    if not target.has_nan and np.isnan(values).any():
+        raise ValueError(f"x holds NaN, or infinities whose difference is NaN, which {target.name} cannot hold")
+    own = get_element(adapted.format or "fp32")
     result = own if own.name in ("fp32", "fp64") or holds(own, target) else get_element("fp32")
     plan = quantize_plan(get_element("fp64"), target, Rules(nan="max"), result)
     made = np.empty(values.shape, plan.result)
