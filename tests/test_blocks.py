@@ -912,7 +912,13 @@ def test_bad_second_level(name: str, options: dict[str, Any], message: str) -> N
         fp.encode_blocks(X, name, **options)
 
 
-@pytest.mark.parametrize("x", ["abc", ["a"], [None], 1j, np.zeros(2, complex), None, object()])
+def test_a_decimal_string_is_a_number() -> None:
+    assert fp.quantize("0.1", MX) == fp.quantize([np.float32(0.1)], MX).item()
+    with pytest.raises(ValueError, match="'abc' is not a decimal, rational or hexadecimal number"):
+        fp.encode_blocks("abc", MX)
+
+
+@pytest.mark.parametrize("x", [["a"], [None], 1j, np.zeros(2, complex), None, object()])
 def test_what_is_no_array(x: Any) -> None:
     with pytest.raises(TypeError, match=r"x (is a|is complex|has dtype)"):
         fp.encode_blocks(x, MX)

@@ -85,7 +85,9 @@ class Given:
     def row_amaxes(self, rows: int) -> Array:
         """tensor_amax, one a row."""
         found = numbers("tensor_amax", self.tensor_amax, f"one number for each of {rows} rows was expected")
-        if found.size != rows or sum(size != 1 for size in found.shape) > 1:
+        if found.size != rows:
+            raise ValueError(f"tensor_amax has {found.size} numbers; one for each of {rows} rows was expected")
+        if sum(size != 1 for size in found.shape) > 1:
             raise ValueError(f"tensor_amax has shape {found.shape}; one for each of {rows} rows was expected")
         if (found < 0).any():
             raise ValueError("tensor_amax: magnitudes were expected")
@@ -96,6 +98,8 @@ class Given:
         value = None
         if self.scale is not None:
             value = numbers("scale", self.scale, "finite positive numbers were expected")
+            if value.size not in (1, tiles.count):
+                raise ValueError(f"scale has {value.size} numbers; 1 or {tiles.count} were expected")
             if value.size != 1 and value.shape not in (tiles.grid, (tiles.count,)):
                 expected = " or ".join(str(shape) for shape in dict.fromkeys((tiles.grid, (tiles.count,))))
                 raise ValueError(f"scale has shape {value.shape}; one number or shape {expected} was expected")
