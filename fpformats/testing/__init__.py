@@ -1,0 +1,27 @@
+"""For other people's test suites: asserts that say what went wrong, the inputs where casts go wrong, black-box checks.
+
+>>> import numpy as np
+>>> from fpformats.testing import assert_quantized
+>>> assert_quantized(np.uint8([0x38, 0x7E]), np.float32([1.0, 500.0]), "e4m3")
+"""
+
+from __future__ import annotations
+
+from .asserts import assert_quantized, assert_same_codes
+from .call import CastError
+from .check import Report, check_cast
+from .codes import ulp_distance
+from .identify import Identification, identify
+from .inputs import boundary_inputs
+
+__all__ = [
+    "CastError",
+    "Identification",
+    "Report",
+    "assert_quantized",
+    "assert_same_codes",
+    "boundary_inputs",
+    "check_cast",
+    "identify",
+    "ulp_distance",
+]
