@@ -10,18 +10,24 @@ from __future__ import annotations
 from .asserts import assert_quantized, assert_same_codes
 from .call import CastError
 from .check import Report, check_cast
-from .codes import ulp_distance
 from .identify import Identification, identify
 from .inputs import boundary_inputs
+from .lines import ulp_distance
+from .strategies import arrays, blocks, codes, near_ties, values
 
 __all__ = [
     "CastError",
     "Identification",
     "Report",
+    "arrays",
     "assert_quantized",
     "assert_same_codes",
+    "blocks",
     "boundary_inputs",
     "check_cast",
+    "codes",
     "identify",
+    "near_ties",
     "ulp_distance",
+    "values",
 ]

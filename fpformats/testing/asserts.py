@@ -12,7 +12,7 @@ from ..format import Format
 from ..registry import get
 from ..rounding import ROUNDINGS, Rules
 from .case import Case
-from .codes import Codes, as_codes, same, valid
+from .lines import Codes, as_codes, same, valid
 from .message import describe
 from .search import infer_rules
 from .source import Source
@@ -82,15 +82,21 @@ def assert_same_codes(actual: Any, expected: Any, fmt: str | Format, *, source: 
     >>> import numpy as np
     >>> from fpformats.testing import assert_same_codes
     >>> assert_same_codes(np.uint8([0x38, 0x7F]), np.uint8([0x38, 0xFF]), "e4m3")
-    >>> assert_same_codes(np.uint8([0x38, 0x59]), np.uint8([0x38, 0x58]), "e4m3", source=np.float32([1, 17]))
+    >>> x = np.float32([1, 17, -17, 19, 17.1, 16.5])
+    >>> right = np.uint8([0x38, 0x58, 0xD8, 0x5A, 0x59, 0x58])
+    >>> assert_same_codes(np.uint8([0x38, 0x59, 0xD9, 0x5A, 0x59, 0x58]), right, "e4m3", source=x)
     Traceback (most recent call last):
         ...
-    AssertionError: e4m3: 1 of 2 codes differ, 50%
+    AssertionError: e4m3: 2 of 6 codes differ, 33.3%
       likely cause: ties away from zero (rounding='nearest_away'); it explains every difference and agrees elsewhere
       element [1]: x = 17 = 0x41880000 (fp32)
         got       0x59 = 0 1011 001 = 18
         expected  0x58 = 0 1011 000 = 16
         1 ulp apart; x lies between 16 and 18: a tie
+      element [2]: x = -17 = 0xc1880000 (fp32)
+        got       0xd9 = 1 1011 001 = -18
+        expected  0xd8 = 1 1011 000 = -16
+        1 ulp apart; x lies between -16 and -18: a tie
     """
     row = _element(fmt, "assert_same_codes")
     check_nan(nan)
@@ -164,6 +170,7 @@ def assert_quantized(
         ...
     AssertionError: e4m3, nearest_even, saturate: 1 of 3 codes differ, 33.3% (x: 1 beyond the largest value)
       likely cause: overflow rule 'nonfinite' (overflow='nonfinite'); it explains every difference and agrees elsewhere
+        what fits as well: finite x that overflow become NaN; what profile 'torch<=2.12' does; 4 more
       element [2]: x = 500 = 0x43fa0000 (fp32)
         got       0x7f = 0 1111 111 = nan
         expected  0x7e = 0 1111 110 = 448

@@ -22,7 +22,7 @@ from ..recipes import BLOCK_FORMATS
 from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
 from .case import Case
-from .codes import as_codes, same
+from .lines import as_codes, same
 from .message import SHOWN, describe, value_text
 from .search import infer_rules
 from .source import Source

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..format import Format
-from .codes import as_codes
+from .lines import as_codes
 from .source import Source
 
 __all__ = ["CastError", "Function", "call"]

@@ -14,7 +14,18 @@ from ..registry import get_element
 from ..rounding import Rules
 from .source import Source
 
-__all__ = ["Case", "Cause", "by_codes", "by_inputs", "by_places", "by_rules", "openly", "with_x"]
+__all__ = [
+    "Case",
+    "Cause",
+    "by_codes",
+    "by_inputs",
+    "by_places",
+    "by_rounding",
+    "by_rules",
+    "openly",
+    "vague",
+    "with_x",
+]
 
 Array = NDArray[Any]
 
@@ -40,13 +51,15 @@ class Case:
 class Cause:
     """One way to be wrong.
 
-    ``wrong`` gives the codes of a `Case` under this cause, or None where it does not apply.
+    ``wrong`` gives the codes of a `Case` under this cause, or None where it does not apply. A ``vague`` row is asked
+    only when no other explains everything, also not several together.
     """
 
     name: str
     wrong: Callable[[Case], Array | None]
     needs_x: bool = False
     places: bool = False
+    vague: bool = False
 
 
 def openly(case: Case, rules: Rules) -> Rules:
@@ -95,6 +108,25 @@ def by_places(name: str, of: Callable[[Array], Array | None]) -> Cause:
     return Cause(name, wrong, places=True)
 
 
+def by_rounding(name: str, mode: str) -> Cause:
+    """Another rounding of what does not overflow; what overflows stays as it is due."""
+
+    def wrong(case: Case) -> Array | None:
+        assert case.source is not None
+        fmt = case.fmt
+        made = case.source.encode(fmt, openly(case, replace(case.rules, rounding=mode)))
+        with np.errstate(all="ignore"):
+            beyond = ~(np.abs(case.source.wide()) < float(fmt.value_of_line(fmt.max_line + 1)))
+        return np.where(beyond, case.expected, made)
+
+    return Cause(name, wrong, needs_x=True)
+
+
 def with_x(cause: Cause) -> Cause:
     """The same row, asked only where x is known."""
     return replace(cause, needs_x=True)
+
+
+def vague(cause: Cause) -> Cause:
+    """The same row, asked last."""
+    return replace(cause, vague=True)

@@ -24,7 +24,7 @@ from ..format import Format
 from ..profiles import PROFILES
 from ..registry import FORMATS, get_element
 from ..rounding import OVERFLOWS, Rules
-from .case import Case, Cause, by_codes, by_inputs, by_places, by_rules, with_x
+from .case import Case, Cause, by_codes, by_inputs, by_places, by_rounding, by_rules, vague, with_x
 from .wrong import (
     any_code,
     beyond,
@@ -43,6 +43,8 @@ from .wrong import (
     no_sticky,
     other_side,
     pairs,
+    payload_cut,
+    payload_rounded,
     shifted,
     sign,
     step,
@@ -68,7 +70,7 @@ _ROUNDED = (
     ("rounded toward +infinity (rounding='toward_positive')", "toward_positive"),
     ("rounded to odd (rounding='to_odd')", "to_odd"),
 )
-_THROUGH = ("fp32", "tf32", "bf16", "fp16")
+_THROUGH = ("fp16", "bf16", "fp32", "tf32")
 
 
 def _double(fmt: str) -> Cause:
@@ -88,6 +90,7 @@ TABLE: tuple[Cause, ...] = (
     by_codes("the output was never written: every code is 0", constant(0)),
     # rounding
     *(by_rules(name, rounding=mode) for name, mode in _ROUNDED),
+    *(by_rounding(name, mode) for name, mode in _ROUNDED),
     by_inputs("only one discarded bit is looked at, no sticky bit", no_sticky),
     with_x(by_codes("ties rounded up, toward +infinity (floor(x + 1/2))", half_up)),
     with_x(by_codes("ties to the odd code", other_side)),
@@ -113,9 +116,12 @@ TABLE: tuple[Cause, ...] = (
             lambda x, case: np.where(np.abs(x) > float(case.fmt.max), np.copysign(np.inf, x), x)),
     *(by_rules(f"overflow rule {rule!r} (overflow='{rule}')", overflow=rule) for rule in OVERFLOWS),
     by_rules("infinities become NaN while finite numbers saturate", inf="nan", overflow="saturate"),
-    with_x(by_codes(f"finite x beyond {_MAX} become NaN", beyond("nan"))),
-    with_x(by_codes(f"finite x beyond {_MAX} become infinite", beyond("inf"))),
-    with_x(by_codes(f"x beyond {_MAX} become zero", beyond("zero", low=True))),
+    with_x(by_codes("finite x that overflow become NaN", beyond("nan", infinite=False))),
+    with_x(by_codes("finite x that overflow become infinite", beyond("inf", infinite=False))),
+    with_x(by_codes("infinities become NaN", beyond("nan", finite=False))),
+    with_x(by_codes(f"infinities become {_MAX}", beyond("max", finite=False))),
+    with_x(by_codes("x that overflow become zero", beyond("zero"))),
+    with_x(by_codes("infinities become zero", beyond("zero", finite=False))),
     with_x(by_codes("overflow is not looked at: the exponent's upper bits are lost", wraps)),
     with_x(by_codes(f"clamped below {_MAX}", clamped_lower)),
     # signs, zeros and negative numbers
@@ -133,6 +139,8 @@ TABLE: tuple[Cause, ...] = (
     by_codes("NaN becomes infinite", nan_becomes("inf", sign=True)),
     by_codes("NaN becomes +infinity", nan_becomes("inf", sign=False)),
     by_codes("NaN sign lost", nan_becomes("nan", sign=False)),
+    with_x(by_codes("NaN whose upper payload bits are 0 become infinite: the payload is cut off", payload_cut)),
+    with_x(by_codes("NaN are rounded like numbers: payloads carry into the sign", payload_rounded)),
     # scales and exponents
     by_inputs("exponent one too large: every value is doubled", lambda x, case: 2 * x),
     by_inputs("exponent one too small: every value is halved", lambda x, case: x / 2),
@@ -146,9 +154,9 @@ TABLE: tuple[Cause, ...] = (
 
 #: after all others, as they say least
 LAST: tuple[Cause, ...] = (
-    with_x(by_codes("always one of the two neighbours of x: random rounding?", neighbour)),
-    by_codes("wherever it differs, one step toward zero", step(-1)),
-    by_codes("wherever it differs, one step away from zero", step(1)),
+    vague(with_x(by_codes("always one of the two neighbours of x: random rounding?", neighbour))),
+    vague(by_codes("wherever it differs, one step toward zero", step(-1))),
+    vague(by_codes("wherever it differs, one step away from zero", step(1))),
 )
 
 
@@ -157,7 +165,7 @@ def _as_profile(name: str, rules: Rules) -> Cause:
         assert case.source is not None
         return case.source.encode(case.fmt, rules)
 
-    return Cause(f"what profile {name!r} does (profile='{name}')", wrong, needs_x=True)
+    return Cause(f"what profile {name!r} does", wrong, needs_x=True)
 
 
 def _as_format(other: Format) -> Cause:

@@ -20,9 +20,10 @@ from ..rounding import ROUNDINGS, Rules
 from .asserts import check_nan, rules_title
 from .call import CastError, Function, call
 from .case import Case
-from .codes import is_nan, same
 from .inputs import boundary_bits
+from .lines import is_nan, same
 from .message import describe
+from .search import of_each, spread
 from .source import Source, source_format
 
 __all__ = ["CHUNK", "CastError", "Report", "check_cast", "inputs_of"]
@@ -30,8 +31,8 @@ __all__ = ["CHUNK", "CastError", "Report", "check_cast", "inputs_of"]
 Array = NDArray[Any]
 #: inputs that are given to the function at a time
 CHUNK = 1 << 20
-#: of each chunk, differences and equal elements that are kept to tell the cause
-KEPT_WRONG, KEPT_RIGHT = 64, 8
+#: differences, and equal elements, that are kept to tell the cause; of each chunk an equal share, but at least so many
+KEPT, LEAST = 1 << 20, 16
 #: chunks above which a bar is worth its place
 LONG = 16
 
@@ -136,13 +137,14 @@ def inputs_of(
 class _Kept:
     """A bounded share of what was seen, from all over."""
 
-    def __init__(self) -> None:
+    def __init__(self, chunks: int, fmt: Format, source: Format) -> None:
+        self.fmt, self.source = fmt, source
+        self.share = max(KEPT // max(chunks, 1), LEAST)
         self.parts: list[tuple[Array, Array, Array, Array]] = []
 
     def add(self, bits: Array, got: Array, due: Array, equal: NDArray[np.bool_]) -> None:
-        wrong, right = np.flatnonzero(~equal), np.flatnonzero(equal)
-        few = [where[np.unique(np.linspace(0, where.size - 1, most).astype(np.intp))] if where.size > most else where
-               for where, most in ((wrong, KEPT_WRONG), (right, KEPT_RIGHT))]  # fmt: skip
+        case = Case(self.fmt, got, due, Rules(), Source(bits, self.source))
+        few = [of_each(case, np.flatnonzero(~equal), self.share), spread(np.flatnonzero(equal), self.share)]
         where = np.sort(np.concatenate(few))
         self.parts.append((bits[where], got[where], due[where], equal[where]))
 
@@ -156,7 +158,7 @@ def check_cast(
     subnormals: str = "keep", via: str | Format | None = None, profile: str | None = None, nan_codes: str = "class",
     chunk: int = CHUNK, progress: bool = True,
 ) -> Report:  # fmt: skip
-    """Run any cast over the inputs where casts go wrong, or over all of them, and report what differs.
+    r"""Run any cast over the inputs where casts go wrong, or over all of them, and report what differs.
 
     Parameters
     ----------
@@ -202,8 +204,9 @@ def check_cast(
     True
     >>> def truncates(x):
     ...     return (x.astype(np.float16).view(np.uint16) >> 8).astype(np.uint8)
-    >>> check_cast(truncates, "e5m2", source="float16").causes  # NaN whose payload is cut off are infinities
-    ("truncation (rounding='toward_zero')", 'NaN becomes infinite')
+    >>> print(*check_cast(truncates, "e5m2", source="float16").causes, sep="\n")
+    truncation (rounding='toward_zero')
+    NaN whose upper payload bits are 0 become infinite: the payload is cut off
     """
     row, kind = get_element(fmt), source_format(source)
     check_nan(nan_codes)
@@ -215,7 +218,7 @@ def check_cast(
     without_nan = not row.has_nan and rules.nan_codes is None and rules.nan == "raise"
     started = time.perf_counter()
     count, chunks = inputs_of(row, kind, exhaustive=exhaustive, level=level, x=x, chunk=chunk)
-    kept, total, wrong, left_out, first = _Kept(), 0, 0, 0, None
+    kept, total, wrong, left_out, first = _Kept(count, row, kind), 0, 0, 0, None
     with _bar(count, f"{row.name} from {kind.name}", progress) as advance:
         for bits in chunks:
             if without_nan and (nans := is_nan(bits, kind)).any():

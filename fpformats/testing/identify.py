@@ -15,8 +15,8 @@ from ..profiles import PROFILES
 from ..registry import get_element
 from ..rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from .call import Function, call
-from .codes import is_nan, same
 from .inputs import boundary_bits
+from .lines import is_nan, same
 from .message import value_text
 from .source import Source, source_format
 

@@ -22,6 +22,8 @@ __all__ = ["boundary_bits", "boundary_inputs"]
 Array = NDArray[Any]
 #: lines of formats up to this many are all taken; of larger ones the ends of each binade
 ALL_LINES = 1 << 16
+#: points around which numbers at every power of two of the source's steps are taken
+DISTANT = 512
 #: lines at either end of a binade
 ENDS = 4
 
@@ -59,7 +61,10 @@ def _bit_length(sig: Array) -> Array:
 
 
 def _beside(sig: Array, exp: Array, source: Format) -> Array:
-    """Lines of the source: of each point and on both its sides; of one between two lines, those two."""
+    """Lines of the source: of each point and on both its sides; of one between two lines, those two.
+
+    And at every power of two of lines from it, on both sides: what an intermediate format takes for the point itself.
+    """
     m = source.mantissa_bits
     sig, exp = sig[sig > 0], exp[sig > 0]
     e = np.maximum(_bit_length(sig) - 1 + exp, source.emin)
@@ -68,7 +73,10 @@ def _beside(sig: Array, exp: Array, source: Format) -> Array:
     exact = (shift >= 0) | (s << np.maximum(-shift, 0) == sig)
     inside = e <= source.maxexp
     line = np.where(inside, ((np.minimum(e, source.maxexp) - source.emin) << m) + s, source.max_line + 1)
-    return np.unique(np.concatenate([line, line + 1, line[exact] - 1]))
+    some = line[:: max(1, line.size // DISTANT)]
+    apart = np.int64(1) << np.arange(max(m, 1), dtype=np.int64)
+    far = [(some[:, None] + sign * apart).ravel() for sign in (1, -1)]
+    return np.unique(np.concatenate([line, line + 1, line[exact] - 1, *far]))
 
 
 def _nan_codes(source: Format) -> Array:
@@ -129,9 +137,10 @@ def boundary_inputs(fmt: str | Format | BlockFormat, source: Any = "float32", le
         The type of the numbers: ``float32``, ``float64``, ``float16``, or a type of ml_dtypes.
     level : int
         1: every value of the format, every midpoint, two values and midpoints beyond the largest, for each the source's
-        numbers at, below and above; the source's own ends, zeros, infinities, and NaN with many payloads. Formats of
-        more than 2^16 lines give the ends of their binades in place of all. 2: also every exponent of the source with
-        fractions of few ones or few zeros, in the manner of Berkeley TestFloat.
+        numbers at, below and above, and those at every power of two of the source's steps from it, which an
+        intermediate format takes for the point itself; the source's own ends, zeros, infinities, and NaN with many
+        payloads. Formats of more than 2^16 lines give the ends of their binades in place of all. 2: also every exponent
+        of the source with fractions of few ones or few zeros, in the manner of Berkeley TestFloat.
 
     Returns
     -------
@@ -148,10 +157,10 @@ def boundary_inputs(fmt: str | Format | BlockFormat, source: Any = "float32", le
     --------
     >>> from fpformats.testing import boundary_inputs
     >>> x = boundary_inputs("e2m1")
-    >>> x[(x > 4.99) & (x < 5.01)].tolist()
+    >>> x[(x > 4.999999) & (x < 5.000001)].tolist()  # 5 is the midpoint of 4 and 6
     [4.999999523162842, 5.0, 5.000000476837158]
     >>> len(x), len(boundary_inputs("e2m1", level=2))
-    (178, 44956)
+    (1686, 45964)
     """
     row = get(fmt)
     if level not in (1, 2):

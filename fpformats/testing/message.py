@@ -12,13 +12,16 @@ from .. import reference
 from ..explore.explanation import fields, text
 from ..format import Format
 from .case import Case
-from .codes import FAR, ulp_distance
+from .lines import FAR, ulp_distance
 from .search import Verdict, likely
 from .source import Source
 
 __all__ = ["describe", "difference_lines", "value_text", "verdict_lines"]
 
-SHOWN = 5
+#: differences that are printed, and those among which they are chosen
+SHOWN, LOOKED_AT = 5, 4096
+#: other causes that are named where they fit just as well
+ALIKE = 2
 
 
 def value_text(code: int, fmt: Format) -> str:
@@ -29,6 +32,17 @@ def value_text(code: int, fmt: Format) -> str:
     except ValueError:
         value = "no value"
     return f"0x{code:0{digits}x} = {fields(code, fmt)} = {value}"
+
+
+def _part(v: Fraction) -> str:
+    """How far between two neighbours, in words."""
+    marks = {Fraction(0): "the lower one", Fraction(1, 2): "the midpoint", Fraction(1): "the upper one"}
+    for mark, name in marks.items():
+        if v == mark:
+            return "a tie"
+        if abs(v - mark) < Fraction(1, 1000):
+            return f"just {'above' if v > mark else 'below'} {name}"
+    return f"{text(Fraction(round(v * 1000), 1000))} of the way"
 
 
 def _near(x: Fraction | float, fmt: Format, source: Source, i: int) -> list[str]:
@@ -47,8 +61,7 @@ def _near(x: Fraction | float, fmt: Format, source: Source, i: int) -> list[str]
         if line == fmt.max_line and v:
             said[-1] += f", {'at' if v == Fraction(1, 2) else 'below' if v < Fraction(1, 2) else 'above'} the midpoint"
     elif v:
-        side = "a tie" if v == Fraction(1, 2) else f"{text(Fraction(round(v * 1000), 1000))} of the way"
-        said.append(f"x lies between {low} and {high}: {side}")
+        said.append(f"x lies between {low} and {high}: {_part(v)}")
     else:
         said.append("the format holds x")
     if 0 < magnitude < Fraction(fmt.smallest_normal) and fmt.exponent_bits:
@@ -80,8 +93,20 @@ def verdict_lines(verdicts: tuple[Verdict, ...]) -> list[str]:
     if len(verdicts) == 1:
         one = verdicts[0]
         rest = "and agrees elsewhere" if not one.broken else f"but would also change {one.broken} that are right"
-        return [f"  likely cause: {one.cause}; it explains every difference {rest}"]
+        lines = [f"  likely cause: {one.cause}; it explains every difference {rest}"]
+        more = len(one.alike) - ALIKE
+        others = "; ".join(one.alike[:ALIKE]) + (f"; {more} more" if more > 0 else "")
+        return lines + ([f"    what fits as well: {others}"] if others else [])
     return ["  likely causes, together:", *(f"    {one.cause} ({one.explained})" for one in verdicts)]
+
+
+def _telling(case: Case, differ: NDArray[np.intp]) -> list[int]:
+    """The first differences, no two alike while there are others."""
+    some = differ[:LOOKED_AT]
+    pairs = np.stack([case.actual[some], case.expected[some]])
+    unlike = np.sort(np.unique(pairs, axis=1, return_index=True)[1])[:SHOWN]
+    more = np.setdiff1d(np.arange(min(some.size, 2 * SHOWN)), unlike)[: SHOWN - unlike.size]
+    return [int(i) for i in some[np.sort(np.concatenate([unlike, more]))]]
 
 
 def _kinds(case: Case) -> str:
@@ -115,7 +140,7 @@ def describe(
     share = f"{100 * wrong / total:.3g}%"
     lines = [f"{title or case.fmt.name}: {wrong} of {total} codes differ, {share}{_kinds(case.take(differ))}"]
     lines += verdict_lines(verdicts)
-    for i in differ[:SHOWN].tolist():
+    for i in _telling(case, differ):
         index = [int(j) for j in np.unravel_index(i, case.shape)] if case.shape else []
         lines += difference_lines(case, i, f"element {index}" if index and places else "input")
     if wrong > SHOWN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +11,49 @@ from ..format import Format
 from ..rounding import OVERFLOWS, ROUNDINGS, Rules
 from .case import Case, Cause
 from .causes import causes
-from .codes import same
+from .lines import is_nan, magnitudes, same
 from .source import Source
 
-__all__ = ["Verdict", "infer_rules", "likely"]
+__all__ = ["Verdict", "infer_rules", "likely", "spread"]
 
-#: differences, and equal elements, that are looked at
-SAMPLE = 1 << 15
-FIRST = 256
+#: differences, and equal elements, that are looked at; so many differences first, as most causes explain none
+WRONG, RIGHT, FIRST = 1 << 15, 1 << 20, 256
+#: causes that may be needed together
+TOGETHER = 3
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A cause with how many differences it explains, and how many right elements it would have changed."""
+    """A cause, how many differences it explains, and how many right elements it would have changed.
+
+    ``alike`` names causes that fit just as well.
+    """
 
     cause: str
     explained: int
     broken: int
+    alike: tuple[str, ...] = ()
 
 
-def _spread(where: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+def spread(where: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     """At most so many indices, from all over."""
     return where if where.size <= most else where[np.linspace(0, where.size - 1, most).astype(np.intp)]
+
+
+def of_each(case: Case, where: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """At most so many indices of each kind of number, from all over: a NaN among millions of others is not missed."""
+    if where.size <= most:
+        return where
+    some = case.take(where)
+    if some.source is None:
+        line = magnitudes(some.expected, case.fmt)[0]
+        kinds = [is_nan(some.expected, case.fmt), line == 0, line < np.uint64(1 << case.fmt.mantissa_bits)]
+    else:
+        x, largest, smallest = np.abs(some.source.wide()), float(case.fmt.max), float(case.fmt.smallest_normal)
+        kinds = [np.isnan(x), np.isinf(x), x > largest, x == 0, x < smallest]
+    kind = np.select(kinds, list(range(1, len(kinds) + 1)), 0)
+    chosen = [spread(where[kind == k], most) for k in range(len(kinds) + 1)]
+    return np.sort(np.concatenate(chosen))
 
 
 def _fits(cause: Cause, case: Case, nan: str) -> NDArray[np.bool_] | None:
@@ -45,7 +66,7 @@ def _fits(cause: Cause, case: Case, nan: str) -> NDArray[np.bool_] | None:
 
 def infer_rules(source: Source, expected: NDArray[np.unsignedinteger], fmt: Format) -> Rules:
     """Rules under which these numbers become these codes, the default ones where none do."""
-    where = _spread(np.arange(expected.size), 4096)
+    where = spread(np.arange(expected.size), 4096)
     some, codes = source.take(where), expected[where]
     for overflow in (None, *OVERFLOWS):
         for mode, row in ROUNDINGS.items():
@@ -56,67 +77,83 @@ def infer_rules(source: Source, expected: NDArray[np.unsignedinteger], fmt: Form
     return Rules(nan="max")
 
 
+class _Search:
+    """The causes against samples of what differs and of what does not."""
+
+    def __init__(self, case: Case, equal: NDArray[np.bool_], nan: str, places: bool) -> None:
+        self.case, self.nan = case, nan
+        differ = np.flatnonzero(~equal)
+        self.count = differ.size
+        some = of_each(case, differ, WRONG)
+        self.bad = case.take(some)
+        self.few = self.bad.take(of_each(self.bad, np.arange(some.size), FIRST))
+        self.good = case.take(spread(np.flatnonzero(equal), RIGHT))
+        self.rows = [cause for cause in causes(case.fmt)
+                     if not (cause.needs_x and case.source is None) and (places or not cause.places)]  # fmt: skip
+        self._broken: dict[int, int] = {}
+
+    def fits(self, cause: Cause) -> NDArray[np.bool_] | None:
+        """Which of the differences it explains; None where none."""
+        if cause.places:
+            fits = _fits(cause, self.case, self.nan)
+            return np.ones(self.bad.actual.size, bool) if fits is not None and fits.all() else None
+        for case in (self.few, self.bad):
+            fits = _fits(cause, case, self.nan)
+            if fits is None or not fits.any():
+                return None
+        return fits
+
+    def broken(self, cause: Cause) -> int:
+        """How many right elements it would have changed."""
+        if cause.places:
+            return 0
+        if id(cause) not in self._broken:
+            kept = _fits(cause, self.good, self.nan)
+            self._broken[id(cause)] = 0 if kept is None else int((~kept).sum())
+        return self._broken[id(cause)]
+
+    def one(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
+        """The cause that explains every difference and would have changed the fewest right elements."""
+        whole = [(self.broken(cause), cause.name) for cause, fits in part if fits.all()]
+        if not whole:
+            return ()
+        broken, name = min(whole, key=lambda pair: pair[0])
+        alike = dict.fromkeys(other for b, other in whole if b == broken and other != name)
+        return (Verdict(name, self.count, broken, tuple(alike)),) if broken <= self.bad.actual.size else ()
+
+    def together(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
+        """A few causes that leave no difference unexplained, the greediest first; () where they do not do."""
+        left = np.ones(self.bad.actual.size, bool)
+        chosen: list[Verdict] = []
+        while left.any() and len(chosen) < TOGETHER:
+            best: tuple[int, int, Cause, NDArray[np.bool_]] | None = None
+            for cause, fits in part:
+                gain = int((fits & left).sum())
+                if not gain or (best is not None and gain < best[0]) or self.broken(cause) > gain:
+                    continue
+                if best is None or (gain, -self.broken(cause)) > (best[0], -best[1]):
+                    best = gain, self.broken(cause), cause, fits
+            if best is None:
+                return ()
+            share = round(best[0] * self.count / left.size)
+            chosen.append(Verdict(best[2].name, share, best[1]))
+            left &= ~best[3]
+        return () if left.any() else tuple(chosen)
+
+
 def likely(case: Case, equal: NDArray[np.bool_], nan: str, *, places: bool = True) -> tuple[Verdict, ...]:
     """One verdict that explains every difference, else a few that do together, else none.
 
     Of causes that explain every difference the one that would change the fewest right elements is meant; of several
     such, the first row. Without ``places`` the elements are a choice, and no row that moves them is asked.
     """
-    wrong, right = np.flatnonzero(~equal), np.flatnonzero(equal)
-    differ, agree = _spread(wrong, SAMPLE), _spread(right, SAMPLE)
-    bad, good, few = case.take(differ), case.take(agree), case.take(differ[:FIRST])
-    whole: list[Verdict] = []
-    part: list[tuple[Cause, NDArray[np.bool_]]] = []
-    for cause in causes(case.fmt):
-        if cause.needs_x and case.source is None:
-            continue
-        if cause.places and not places:
-            continue
-        if cause.places:
-            fits = _fits(cause, case, nan)
-            if fits is not None and fits.all():
-                whole.append(Verdict(cause.name, wrong.size, 0))
-            continue
-        fits = _fits(cause, few, nan)
-        if fits is None or not fits.any():
-            continue
-        fits = _fits(cause, bad, nan)
-        if fits is None or not fits.any():
-            continue
-        part.append((cause, fits))
-        if fits.all():
-            kept = _fits(cause, good, nan)
-            whole.append(Verdict(cause.name, wrong.size, 0 if kept is None else int((~kept).sum())))
-    best = min(whole, key=lambda verdict: verdict.broken, default=None)
-    if best is not None and best.broken <= differ.size:
-        return (best,)
-    return _together(part, bad, good, nan, wrong.size)
-
-
-def _together(
-    part: list[tuple[Cause, NDArray[np.bool_]]], bad: Case, good: Case, nan: str, count: int
-) -> tuple[Verdict, ...]:
-    """Up to three causes that leave no difference unexplained, the greediest first; () where they do not do."""
-    left = np.ones(bad.actual.size, bool)
-    chosen: list[Verdict] = []
-    broken: dict[str, int] = {}
-    while left.any() and len(chosen) < 3:
-        best: tuple[int, Verdict] | None = None
-        for cause, fits in part:
-            gain = int((fits & left).sum())
-            if not gain or (best is not None and gain < best[0]):
-                continue
-            if cause.name not in broken:
-                kept = _fits(cause, good, nan)
-                broken[cause.name] = 0 if kept is None else int((~kept).sum())
-            verdict = Verdict(cause.name, gain, broken[cause.name])
-            if verdict.broken <= gain and (best is None or (gain, -verdict.broken) > (best[0], -best[1].broken)):
-                best = gain, verdict
-        if best is None:
-            return ()
-        chosen.append(best[1])
-        left &= ~next(fits for cause, fits in part if cause.name == best[1].cause)
-    if left.any():
-        return ()
-    scale = count / bad.actual.size
-    return tuple(replace(verdict, explained=round(verdict.explained * scale)) for verdict in chosen)
+    search = _Search(case, equal, nan, places)
+    part = [(cause, fits) for cause in search.rows if (fits := search.fits(cause)) is not None]
+    sharp = [(cause, fits) for cause, fits in part if not cause.vague]
+    one = search.one(sharp)
+    if one and not one[0].broken:
+        return one
+    several = search.together(sharp)
+    if several and not any(verdict.broken for verdict in several):
+        return several
+    return one or several or search.one([pair for pair in part if pair[0].vague])

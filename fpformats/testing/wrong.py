@@ -13,7 +13,7 @@ from ..casts import quantize
 from ..format import Format
 from ..rounding import Rules
 from .case import Case, openly
-from .codes import is_nan, magnitudes
+from .lines import is_nan, magnitudes
 from .source import Source
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "no_sticky",
     "other_side",
     "pairs",
+    "payload_cut",
+    "payload_rounded",
     "shifted",
     "sign",
     "step",
@@ -64,6 +66,13 @@ def half_up(codes: Array, case: Case) -> Array:
     return np.where(np.signbit(case.source.wide()), down, up)
 
 
+def _wide(fmt: Format) -> Format | None:
+    """The format with exponents up to 1000 and more; None where its codes are not fields like that."""
+    if not 0 < fmt.exponent_bits < 10 or not fmt.has_zero or not fmt.subnormals or fmt.mantissa_bits > 40:
+        return None
+    return Format("wide", exponent_bits=10, mantissa_bits=fmt.mantissa_bits, bias=fmt.bias)
+
+
 def _cut(case: Case, more: int) -> Format:
     """The format with so many more mantissa bits, and exponents beyond its largest."""
     fmt = case.fmt
@@ -79,14 +88,17 @@ def no_sticky(x: Array, case: Case) -> Array | None:
 
 def no_carry(codes: Array, case: Case) -> Array | None:
     """Rounded up into the next binade, but in the old one's exponent field."""
-    if not case.fmt.mantissa_bits or not case.fmt.exponent_bits or case.fmt.twos_complement:
+    fmt = case.fmt
+    wide = _wide(fmt)
+    if wide is None or not fmt.mantissa_bits:
         return None
     assert case.source is not None
-    cut = case.source.encode(case.fmt, openly(case, replace(case.rules, rounding="toward_zero")))
-    mantissa = codes.dtype.type((1 << case.fmt.mantissa_bits) - 1)
-    carried = ((codes ^ cut) > mantissa) & ((codes & mantissa) == 0) & (cut != codes)
-    carried &= ((codes ^ cut) & codes.dtype.type(case.fmt.sign_bit)) == 0
-    return np.where(carried & ~is_nan(codes, case.fmt), cut & ~mantissa, codes)
+    cut, full = (magnitudes(case.source.encode(wide, Rules(mode, case.rules.overflow)), wide)[0]
+                 for mode in ("toward_zero", case.rules.rounding))  # fmt: skip
+    mantissa = np.uint64((1 << fmt.mantissa_bits) - 1)
+    carried = (cut < full) & ((full & mantissa) == 0) & ((cut & ~mantissa) <= np.uint64(fmt.max_code))
+    lost = (cut & ~mantissa).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
+    return np.where(carried & np.isfinite(case.source.wide()), lost, codes)
 
 
 # --- small and large numbers ------------------------------------------------------------------------
@@ -109,17 +121,16 @@ def no_gradual(codes: Array, case: Case) -> Array | None:
 
 
 def wraps(codes: Array, case: Case) -> Array | None:
-    """No look at the range: the exponent's upper bits are lost."""
+    """No look at the range of finite numbers: the exponent's upper bits are lost."""
     fmt = case.fmt
-    if fmt.exponent_bits > 9 or not fmt.exponent_bits or not fmt.has_zero or fmt.twos_complement:
+    wide = _wide(fmt)
+    if wide is None:
         return None
     assert case.source is not None
-    wide = Format("wide", exponent_bits=fmt.exponent_bits + 2, mantissa_bits=fmt.mantissa_bits, bias=fmt.bias)
-    made = case.source.encode(wide, Rules(case.rules.rounding))
-    kept = (made & ((1 << (fmt.bits - fmt.signed)) - 1)).astype(codes.dtype)
-    kept |= codes & codes.dtype.type(fmt.sign_bit)
-    large = np.abs(case.source.wide()) > float(fmt.max)
-    return np.where(large & ~np.isnan(case.source.wide()), kept, codes)
+    x = case.source.wide()
+    made = case.source.encode(wide, Rules(case.rules.rounding, "nonfinite")) & ((1 << (fmt.bits - fmt.signed)) - 1)
+    kept = made.astype(codes.dtype) | np.where(np.signbit(x), codes.dtype.type(fmt.sign_bit), codes.dtype.type(0))
+    return np.where((np.abs(x) > float(fmt.max)) & np.isfinite(x), kept, codes)
 
 
 def clamped_lower(codes: Array, case: Case) -> Array | None:
@@ -136,16 +147,27 @@ def clamped_lower(codes: Array, case: Case) -> Array | None:
     return np.where(is_nan(codes, fmt), codes, kept)
 
 
-def beyond(to: str, low: bool = False) -> Callable[[Array, Case], Array | None]:
-    """Where x is beyond the largest finite value: a code."""
+def _overflows(case: Case) -> NDArray[np.bool_]:
+    """Which numbers are infinite, or are rounded beyond the largest finite value."""
+    assert case.source is not None
+    x = np.abs(case.source.wide())
+    wide = _wide(case.fmt)
+    if wide is None:
+        return x > float(case.fmt.max)
+    line = magnitudes(case.source.encode(wide, Rules(case.rules.rounding, "nonfinite")), wide)[0]
+    return (line > np.uint64(case.fmt.max_code)) & ~np.isnan(x)
+
+
+def beyond(to: str, *, finite: bool = True, infinite: bool = True) -> Callable[[Array, Case], Array | None]:
+    """Where x overflows, or is infinite: a code."""
 
     def of(codes: Array, case: Case) -> Array | None:
         code = _named_code(case.fmt, to)
         if code is None or case.source is None:
             return None
         x = case.source.wide()
-        large = (np.abs(x) > float(case.fmt.max)) & (np.isfinite(x) | low)
-        return np.where(large, _with_sign(code, codes, np.signbit(x), case.fmt), codes)
+        where = _overflows(case) & np.where(np.isinf(x), infinite, finite)
+        return np.where(where, _with_sign(code, codes, np.signbit(x), case.fmt), codes)
 
     return of
 
@@ -174,6 +196,30 @@ def nan_becomes(name: str, *, sign: bool) -> Callable[[Array, Case], Array | Non
         return np.where(nan, _with_sign(code, codes, negative & sign, case.fmt), codes)
 
     return of
+
+
+def payload_cut(codes: Array, case: Case) -> Array | None:
+    """NaN keep the upper bits of their payloads; without any they are infinities."""
+    assert case.source is not None
+    own, fmt = case.source.format, case.fmt
+    fewer = own.mantissa_bits - fmt.mantissa_bits
+    if fmt.inf_code is None or not own.has_inf or fewer <= 0:
+        return None
+    kept = (case.source.bits.astype(np.uint64) & np.uint64((1 << own.mantissa_bits) - 1)) >> np.uint64(fewer)
+    x = case.source.wide()
+    return np.where(np.isnan(x) & (kept == 0), _with_sign(fmt.inf_code, codes, np.signbit(x), fmt), codes)
+
+
+def payload_rounded(codes: Array, case: Case) -> Array | None:
+    """Half a step is added to NaN too, and the upper bits of the sum are taken."""
+    assert case.source is not None
+    own, fmt = case.source.format, case.fmt
+    fewer = own.mantissa_bits - fmt.mantissa_bits
+    if not fmt.has_inf or not own.has_inf or own.exponent_bits != fmt.exponent_bits or fewer <= 0:
+        return None
+    bits = case.source.bits.astype(np.uint64)
+    made = ((bits + np.uint64(1 << (fewer - 1))) & np.uint64((1 << own.bits) - 1)) >> np.uint64(fewer)
+    return np.where(np.isnan(case.source.wide()), made.astype(codes.dtype), codes)
 
 
 def sign(keep: Callable[[Array, Any], Array], only: Callable[[Array, Format], Array]) -> Any:
