@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ __all__ = ["Verdict", "infer_rules", "likely", "spread"]
 WRONG, RIGHT, FIRST = 1 << 15, 1 << 20, 256
 #: causes that may be needed together
 TOGETHER = 3
+#: causes that are tried as the first of two that act one after the other
+TOP = 6
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,25 @@ class _Search:
             left &= ~best[3]
         return () if left.any() else tuple(chosen)
 
+    def one_after_another(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
+        """One of the causes that explain most, and another that acts on what it gives; () where no two do."""
+        first = sorted((cause for cause, _ in part if not cause.places), key=self._gain(part), reverse=True)[:TOP]
+        then = [cause for cause in self.rows if not (cause.needs_x or cause.places or cause.vague)]
+        for one in first:
+            for other in then:
+                if all(self._both(one, other, case) for case in (self.few, self.bad, self.good)):
+                    return (Verdict(f"{one.name}, and then {other.name}", self.count, 0),)
+        return ()
+
+    def _gain(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> Callable[[Cause], int]:
+        gains = {id(cause): int(fits.sum()) for cause, fits in part}
+        return lambda cause: gains[id(cause)]
+
+    def _both(self, one: Cause, other: Cause, case: Case) -> bool:
+        made = one.wrong(case)
+        fits = None if made is None else _fits(other, replace(case, expected=made), self.nan)
+        return fits is not None and bool(fits.all())
+
 
 def likely(case: Case, equal: NDArray[np.bool_], nan: str, *, places: bool = True) -> tuple[Verdict, ...]:
     """One verdict that explains every difference, else a few that do together, else none.
@@ -156,4 +178,4 @@ def likely(case: Case, equal: NDArray[np.bool_], nan: str, *, places: bool = Tru
     several = search.together(sharp)
     if several and not any(verdict.broken for verdict in several):
         return several
-    return one or several or search.one([pair for pair in part if pair[0].vague])
+    return one or several or search.one_after_another(sharp) or search.one([pair for pair in part if pair[0].vague])
