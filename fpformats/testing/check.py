@@ -118,9 +118,9 @@ def inputs_of(
                 f"exhaustive=True: {source.name} has 2^{source.bits} inputs; level=2 or x= tries some of them"
             )
         size, dtype = min(chunk, 1 << source.bits), code_dtype(source)
-        base = np.arange(size, dtype=dtype)
-        starts = range(0, 1 << source.bits, size)
-        return len(starts), (base + np.array(start, dtype) for start in starts)
+        base, end = np.arange(size, dtype=dtype), 1 << source.bits
+        starts = range(0, end, size)
+        return len(starts), (base[: end - start] + np.array(start, dtype) for start in starts)
     if x is None:
         if level not in (1, 2):
             raise ValueError(f"level={level!r}: 1 or 2 was expected")

@@ -310,7 +310,9 @@ def blocks(fmt: str | BlockFormat, *, count: Any = None) -> SearchStrategy[Any]:
     )
     made = hnp.arrays(np.float32, (height, width), elements=numbers, fill=st.just(0.0))
     scaled = st.builds(lambda block, e: np.ldexp(block, e).astype(np.float32), made, st.integers(-20, 20))
-    one = scaled | st.integers(0, len(known) - 1).map(lambda i: known[i])
+    one = (
+        st.just(np.zeros((height, width), np.float32)) | scaled | st.integers(0, len(known) - 1).map(lambda i: known[i])
+    )
     number = st.integers(1, 4) if count is None else count
     number = st.just(number) if isinstance(number, int) else number
     return number.flatmap(lambda n: st.lists(one, min_size=n, max_size=n)).map(np.concatenate)
