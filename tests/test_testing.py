@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
-from strategies import CUSTOM, TOY
+from strategies import CUSTOM, DETERMINISTIC, TOY
 
 import fpformats as fp
 from fpformats import reference, testing
@@ -483,3 +484,49 @@ def test_without_hypothesis(monkeypatch):
     for make in (lambda: testing.values("e4m3"), lambda: testing.arrays("e4m3", 2), lambda: testing.blocks("mxfp4")):
         with pytest.raises(ImportError, match="need hypothesis: pip install hypothesis"):
             make()
+
+
+@pytest.mark.parametrize(
+    "fmt",
+    ["e4m3", "e5m2", "e2m1", "e8m0", "ue5m3", "s4", "binary8p3se", "binary4p2uf", TOY],
+    ids=lambda fmt: getattr(fmt, "name", fmt),
+)
+def test_runs_of_codes_are_the_codes(fmt):
+    """A sweep fills stretches; every float16, and stretches of float32 that span binades, one number at a time instead."""
+    from fpformats.profiles import PROFILES
+    from fpformats.testing.chunks import Chunk, chunks, expected_codes
+
+    row = fp.get(fmt)
+    rules = [
+        fp.rounding.Rules(mode, overflow, "max", subnormals)
+        for mode in DETERMINISTIC
+        for overflow in ("saturate", "nonfinite")
+        for subnormals in ("keep", "flush_before_rounding", "flush_after_rounding")
+    ]
+    rows = [profile.rows[row.name] for profile in PROFILES.values() if row.name in profile.rows]
+    rules += [replace(rule, nan="max") for rule in rows if rule.random_bits is None]
+    half, single = fp.get("fp16"), fp.get("fp32")
+    parts = list(chunks(row, half, exhaustive=True, level=1, x=None, size=1 << 13)[1])
+    for start in (
+        0,
+        0x00300000,
+        0x007FE000,
+        0x3A000000,
+        0x43000000,
+        0x47700000,
+        0x7F7F0000,
+        0x80000000,
+        0xC0000000,
+        0xFF7FC000,
+    ):
+        bits = np.arange(start, start + (1 << 15), dtype=np.uint64).astype(np.uint32)
+        parts.append(Chunk(single, bits.copy, consecutive=True))
+        step = np.uint32(1 << 13)  # and wide steps, so that codes change within stretches
+        parts.append(
+            Chunk(single, (np.uint32(start) + step * np.arange(1 << 14, dtype=np.uint32)).copy, consecutive=True)
+        )
+    for rule in rules[:: 1 if row.bits < 8 else 3]:
+        for part in parts:
+            bits = part.make()
+            got = expected_codes(part, bits, row, rule)
+            np.testing.assert_array_equal(got, testing.source.Source(bits, part.source).encode(row, rule))

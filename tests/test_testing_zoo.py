@@ -321,3 +321,26 @@ def test_cuda_headers_are_themselves(need, saturate):
         cast = lambda x, name=name: cuda_host.codes(name, x, saturate=saturate)  # noqa: E731
         found = identify(cast, fmt)
         assert ("cuda_satfinite" if saturate else "cuda_nosat") in found.profiles, str(found)
+
+
+@pytest.mark.exhaustive
+def test_all_inputs_of_a_cast_that_is_right(need):
+    """2^32 inputs, in the memory of a few chunks."""
+    need(torch_cast)
+    report = check_cast(lambda x: torch_cast.codes("float8_e4m3fn", x), "e4m3", exhaustive=True, profile="torch")
+    assert report, str(report)
+    assert report.inputs == 1 << 32
+
+
+@pytest.mark.exhaustive
+def test_all_inputs_of_double_rounding(need):
+    """How many there are has been counted before by other means: 516096 of each sign."""
+    need(torch_cast)
+    import torch
+
+    def cast(x):
+        return torch_cast.codes("float8_e4m3fn", torch.from_numpy(x).to(torch.float16).numpy())
+
+    report = check_cast(cast, "e4m3", exhaustive=True)
+    assert report.wrong == 2 * 516096
+    assert named(report.causes, ["double rounding through fp16"]), str(report)

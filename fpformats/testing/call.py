@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..format import Format
+from .chunks import Chunk
 from .lines import as_codes
 from .source import Source
 
@@ -27,41 +28,46 @@ def _first_that_raises(function: Function, source: Source) -> int | None:
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            function(source.take(slice(low, middle)).array())
+            function(source.take(slice(low, middle)).array().copy())
             low = middle
         except Exception:
             high = middle
     try:
-        function(source.take(slice(low, low + 1)).array())
+        function(source.take(slice(low, low + 1)).array().copy())
     except Exception:
         return low
     return None
 
 
-def call(function: Function, source: Source, fmt: Format) -> Array:
-    """The codes that the function gives for these numbers.
+def call(function: Function, chunk: Chunk, bits: Array, fmt: Format) -> Array:
+    """The codes that the function gives for the numbers of a chunk; `bits` are theirs, and the function's from here on.
 
     Raises
     ------
     CastError
         It raises, or gives another length, type or range than codes of the format have.
     """
-    size = source.bits.size
-    given = f"{size} numbers of {source.format.name}, the first {source.text(0)}"
+    size = bits.size
     try:
-        made = function(source.array().copy())  # a copy: the function may write into what it is given
+        made = function(Source(bits, chunk.source).array())
     except Exception as error:
+        source = Source(chunk.make(), chunk.source)
         where = _first_that_raises(function, source)
         first = "" if where is None else f"; by itself on x = {source.text(where)}"
-        raise CastError(f"the function raised {type(error).__name__}: {error}; it was given {given}{first}") from error
+        raise CastError(f"the function raised {type(error).__name__}: {error}; {_given(chunk)}{first}") from error
     if made is None:
-        raise CastError(f"the function gave back None; codes or values of {fmt.name} were expected for {given}")
+        raise CastError(f"the function gave back None; codes or values of {fmt.name} were expected; {_given(chunk)}")
     try:
         codes = as_codes("the function's result", made, fmt)
     except (TypeError, ValueError) as error:
-        raise CastError(f"{error}; it was given {given}") from None
+        raise CastError(f"{error}; {_given(chunk)}") from None
     if codes.shape != (size,):
-        raise CastError(f"the function gave back shape {codes.shape}, ({size},) was expected; it was given {given}")
+        raise CastError(f"the function gave back shape {codes.shape}, ({size},) was expected; {_given(chunk)}")
     if codes.problem:
-        raise CastError(f"{codes.problem}; it was given {given}")
+        raise CastError(f"{codes.problem}; {_given(chunk)}")
     return codes.flat
+
+
+def _given(chunk: Chunk) -> str:
+    source = Source(chunk.make(), chunk.source)
+    return f"it was given {source.bits.size} numbers of {source.format.name}, the first {source.text(0)}"

@@ -14,27 +14,26 @@ from numpy.typing import NDArray
 
 from ..casts import rules_for
 from ..format import Format
-from ..plan import code_dtype
 from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
 from .asserts import check_nan, rules_title
 from .call import CastError, Function, call
 from .case import Case
-from .inputs import boundary_bits
-from .lines import is_nan, same
+from .chunks import chunks, expected_codes
+from .lines import same
 from .message import describe
-from .search import of_each, spread
+from .search import of_each
 from .source import Source, source_format
 
-__all__ = ["CHUNK", "CastError", "Report", "check_cast", "inputs_of"]
+__all__ = ["CHUNK", "CastError", "Report", "check_cast"]
 
 Array = NDArray[Any]
 #: inputs that are given to the function at a time
-CHUNK = 1 << 20
+CHUNK = 1 << 19
 #: differences, and equal elements, that are kept to tell the cause; of each chunk an equal share, but at least so many
 KEPT, LEAST = 1 << 20, 16
 #: chunks above which a bar is worth its place
-LONG = 16
+LONG = 32
 
 
 @dataclass(frozen=True)
@@ -106,34 +105,6 @@ def _bar(total: int, what: str, wanted: bool) -> Iterator[Any]:
         yield lambda: bar.advance(task)
 
 
-def inputs_of(
-    fmt: Format, source: Format, *, exhaustive: bool, level: int, x: Any, chunk: int
-) -> tuple[int, Iterator[Array]]:
-    """(number of chunks, chunks of the source's codes)."""
-    if exhaustive:
-        if x is not None:
-            raise ValueError("exhaustive=True tries every input; x cannot be given with it")
-        if source.bits > 32:
-            raise ValueError(
-                f"exhaustive=True: {source.name} has 2^{source.bits} inputs; level=2 or x= tries some of them"
-            )
-        size, dtype = min(chunk, 1 << source.bits), code_dtype(source)
-        base, end = np.arange(size, dtype=dtype), 1 << source.bits
-        starts = range(0, end, size)
-        return len(starts), (base[: end - start] + np.array(start, dtype) for start in starts)
-    if x is None:
-        if level not in (1, 2):
-            raise ValueError(f"level={level!r}: 1 or 2 was expected")
-        bits = boundary_bits(fmt, source, level)
-    else:
-        numbers, _ = Source.of(x, fmt)
-        if numbers.format != source:
-            raise ValueError(f"x holds {numbers.format.name}, source is {source.name}")
-        bits = numbers.bits
-    starts = range(0, bits.size, chunk)
-    return len(starts), (bits[start : start + chunk] for start in starts)
-
-
 class _Kept:
     """A bounded share of what was seen, from all over."""
 
@@ -142,10 +113,12 @@ class _Kept:
         self.share = max(KEPT // max(chunks, 1), LEAST)
         self.parts: list[tuple[Array, Array, Array, Array]] = []
 
-    def add(self, bits: Array, got: Array, due: Array, equal: NDArray[np.bool_]) -> None:
-        case = Case(self.fmt, got, due, Rules(), Source(bits, self.source))
-        few = [of_each(case, np.flatnonzero(~equal), self.share), spread(np.flatnonzero(equal), self.share)]
-        where = np.sort(np.concatenate(few))
+    def add(self, bits: Array, got: Array, due: Array, equal: NDArray[np.bool_], differ: int) -> None:
+        where = np.arange(0, bits.size, max(bits.size // self.share, 1))
+        where = where[equal[where]]
+        if differ:
+            case = Case(self.fmt, got, due, Rules(), Source(bits, self.source))
+            where = np.sort(np.concatenate([of_each(case, np.flatnonzero(~equal), self.share), where]))
         self.parts.append((bits[where], got[where], due[where], equal[where]))
 
     def all(self) -> list[Array]:
@@ -215,27 +188,32 @@ def check_cast(
         raise ValueError(f"rounding={rules.rounding!r} has two outcomes; assert_quantized compares it with rng=")
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: at least 1 was expected")
-    without_nan = not row.has_nan and rules.nan_codes is None and rules.nan == "raise"
+    leave_nan_out = not row.has_nan and rules.nan_codes is None and rules.nan == "raise"
     started = time.perf_counter()
-    count, chunks = inputs_of(row, kind, exhaustive=exhaustive, level=level, x=x, chunk=chunk)
+    count, parts = chunks(row, kind, exhaustive=exhaustive, level=level, x=x, size=chunk)
     kept, total, wrong, left_out, first = _Kept(count, row, kind), 0, 0, 0, None
     with _bar(count, f"{row.name} from {kind.name}", progress) as advance:
-        for bits in chunks:
-            if without_nan and (nans := is_nan(bits, kind)).any():
-                bits, left_out = bits[~nans], left_out + int(nans.sum())
+        for part in parts:
+            bits = part.make()
+            if leave_nan_out:
+                part = part.without_nan()
+                fewer = part.make()
+                left_out += bits.size - fewer.size
+                bits = fewer
             if bits.size:
-                numbers = Source(bits, kind)
-                got = call(function, numbers, row)
-                due = numbers.encode(row, rules)
+                due = expected_codes(part, bits, row, rules)
+                got = call(function, part, bits, row)
                 total += bits.size
                 equal = got == due
+                differ = 0
                 if not equal.all():
+                    bits = part.make()  # as they were before the function had them
                     equal = same(got, due, row, nan_codes)
-                differ = int(bits.size - np.count_nonzero(equal))
+                    differ = int(bits.size - np.count_nonzero(equal))
                 if differ and first is None:
                     first = int(bits[int(equal.argmin())])
                 wrong += differ
-                kept.add(bits, got, due, equal)
+                kept.add(bits, got, due, equal, differ)
             advance()
     title = f"{rules_title(row, rules, profile)}, from {kind.name}"
     causes: tuple[str, ...] = ()

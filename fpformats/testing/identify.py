@@ -15,6 +15,7 @@ from ..profiles import PROFILES
 from ..registry import get_element
 from ..rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from .call import Function, call
+from .chunks import Chunk
 from .inputs import boundary_bits
 from .lines import is_nan, same
 from .message import value_text
@@ -138,7 +139,7 @@ def identify(function: Function, fmt: str | Format, /, *, source: Any = "float32
     if level not in (1, 2):
         raise ValueError(f"level={level!r}: 1 or 2 was expected")
     numbers = Source(boundary_bits(row, kind, level), kind)
-    got = call(function, numbers, row)
+    got = call(function, Chunk(kind, numbers.bits.copy), numbers.bits.copy(), row)
     nans = is_nan(numbers.bits, kind)
     here = numbers.take(~nans)
     mine = got[~nans]
