@@ -18,6 +18,7 @@ from .registry import FORMATS as _FORMATS
 from .registry import UnknownFormatError, formats, get
 
 if TYPE_CHECKING:
+    from . import testing
     from .blocks.array import BlockArray
     from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
@@ -39,6 +40,8 @@ _LAZY = {
     "tensor_amax": "blocks.encode",
     "unpack": "blocks.layouts",
 }
+#: folders that are loaded on first use
+_MODULES = ("testing",)
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
 
 __all__ = [
@@ -59,6 +62,7 @@ __all__ = [
     "profiles",
     "quantize",
     "tensor_amax",
+    "testing",
     "unpack",
     "warmup",
 ]
@@ -79,8 +83,12 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
         globals()[name] = value
         return value
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_CONSTANTS})
+    return sorted({*globals(), *__all__, *_CONSTANTS, *_MODULES})

@@ -11,7 +11,9 @@ import pytest
 
 import fpformats
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PAGES = [ROOT / "docs" / "testing.md"]
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(fpformats.__path__, "fpformats.")
@@ -23,6 +25,12 @@ MODULES = sorted(
 def test_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.exists()], ids=lambda page: page.name)
+def test_pages(page):
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert (failed, tried > 5) == (0, True)
 
 
 @pytest.mark.skipif(not README.exists(), reason="README.md is not beside the tests: not a checkout")

@@ -22,6 +22,7 @@ LAYERS = (
     ("blocks",),
     ("casts",),
     ("explore",),
+    ("testing",),
     ("cli",),
     ("__main__",),
 )

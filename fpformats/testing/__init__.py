@@ -1,0 +1,33 @@
+"""For other people's test suites: asserts that say what went wrong, the inputs where casts go wrong, black-box checks.
+
+>>> import numpy as np
+>>> from fpformats.testing import assert_quantized
+>>> assert_quantized(np.uint8([0x38, 0x7E]), np.float32([1.0, 500.0]), "e4m3")
+"""
+
+from __future__ import annotations
+
+from .asserts import assert_quantized, assert_same_codes
+from .call import CastError
+from .check import Report, check_cast
+from .identify import Identification, identify
+from .inputs import boundary_inputs
+from .lines import ulp_distance
+from .strategies import arrays, blocks, codes, near_ties, values
+
+__all__ = [
+    "CastError",
+    "Identification",
+    "Report",
+    "arrays",
+    "assert_quantized",
+    "assert_same_codes",
+    "blocks",
+    "boundary_inputs",
+    "check_cast",
+    "codes",
+    "identify",
+    "near_ties",
+    "ulp_distance",
+    "values",
+]

@@ -1,0 +1,112 @@
+"""The inputs of a check, chunk by chunk, and what the definition's kernels make of them.
+
+Consecutive bit patterns of one sign are consecutive magnitudes, and every cast is monotone in the magnitude. So where a
+stretch of them begins and ends with the same code, all of it has that code: a sweep over everything computes the ends
+of short stretches, and the few stretches inside which the code changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..format import Format
+from ..plan import code_dtype
+from ..rounding import Rules
+from .inputs import boundary_bits
+from .lines import is_nan
+from .source import Source
+
+__all__ = ["Chunk", "chunks", "expected_codes"]
+
+Array = NDArray[Any]
+#: patterns in a stretch
+STRETCH = 2048
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some inputs. ``make`` gives them anew each time: who is given them may write into them."""
+
+    source: Format
+    make: Callable[[], Array]
+    consecutive: bool = False
+
+    def without_nan(self) -> Chunk:
+        """The same without its NaN."""
+        bits = self.make()
+        if not (self.consecutive and _plain_stretch(bits, self.source)) and is_nan(bits, self.source).any():
+            return Chunk(self.source, lambda: bits[~is_nan(bits, self.source)])
+        return self
+
+
+def _plain_stretch(bits: Array, source: Format) -> bool:
+    """Whether consecutive patterns are numbers of one sign."""
+    first, last = int(bits[0]), int(bits[-1])
+    if source.nan_at_sign or source.twos_complement or (first ^ last) & source.sign_bit:
+        return False
+    return (last & ~source.sign_bit) <= source.top_line - source.min_line - (source.nan_codes or 0)
+
+
+def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Array:
+    """What these inputs become."""
+    numbers = Source(bits, chunk.source)
+    count = bits.size // STRETCH
+    if not chunk.consecutive or count < 4 or not _plain_stretch(bits, chunk.source):
+        return numbers.encode(fmt, rules)
+    first = numbers.take(slice(0, count * STRETCH, STRETCH)).encode(fmt, rules)
+    last = numbers.take(slice(STRETCH - 1, count * STRETCH, STRETCH)).encode(fmt, rules)
+    changes = np.flatnonzero(first != last)
+    if changes.size > count // 4:
+        return numbers.encode(fmt, rules)
+    out = np.empty(bits.size, first.dtype)
+    table = out[: count * STRETCH].reshape(count, STRETCH)
+    starts = np.flatnonzero(np.concatenate([[True], first[1:] != first[:-1]]))
+    for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), count], strict=True):
+        table[start:stop] = first[start]  # runs are long: filling costs no more than copying
+    if changes.size:
+        inside = Source(bits[: count * STRETCH].reshape(count, STRETCH)[changes].ravel(), chunk.source)
+        table[changes] = inside.encode(fmt, rules).reshape(-1, STRETCH)
+    if bits.size > table.size:
+        out[table.size :] = numbers.take(slice(table.size, None)).encode(fmt, rules)
+    return out
+
+
+def _sweep(source: Format, size: int) -> tuple[int, Iterator[Chunk]]:
+    end, dtype = 1 << source.bits, code_dtype(source)
+    base = np.arange(min(size, end), dtype=dtype)
+    starts = range(0, end, base.size)
+
+    def at(start: int) -> Chunk:
+        return Chunk(source, lambda: base[: end - start] + np.array(start, dtype), consecutive=True)
+
+    return len(starts), (at(start) for start in starts)
+
+
+def chunks(
+    fmt: Format, source: Format, *, exhaustive: bool, level: int, x: Any, size: int
+) -> tuple[int, Iterator[Chunk]]:
+    """(how many, the chunks): every input, those of `boundary_inputs`, or the caller's."""
+    if exhaustive:
+        if x is not None:
+            raise ValueError("exhaustive=True tries every input; x cannot be given with it")
+        if source.bits > 32:
+            raise ValueError(
+                f"exhaustive=True: {source.name} has 2^{source.bits} inputs; level=2 or x= tries some of them"
+            )
+        return _sweep(source, size)
+    if x is None:
+        if level not in (1, 2):
+            raise ValueError(f"level={level!r}: 1 or 2 was expected")
+        bits = boundary_bits(fmt, source, level)
+    else:
+        numbers, _ = Source.of(x, fmt)
+        if numbers.format != source:
+            raise ValueError(f"x holds {numbers.format.name}, source is {source.name}")
+        bits = numbers.bits
+    starts = range(0, bits.size, size)
+    return len(starts), (Chunk(source, bits[start : start + size].copy) for start in starts)
