@@ -197,7 +197,8 @@ def first_to(via: str, mode: str) -> Callable[[Array, Case], Array | None]:
 
     def of(codes: Array, case: Case) -> Array | None:
         assert case.source is not None
-        if get_element(via).mantissa_bits <= case.fmt.mantissa_bits:
+        middle_bits = get_element(via).mantissa_bits
+        if not case.fmt.mantissa_bits < middle_bits < case.source.format.mantissa_bits:
             return None
         with np.errstate(all="ignore"):
             middle = np.asarray(quantize(case.source.wide(), via))
