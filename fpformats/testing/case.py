@@ -23,6 +23,7 @@ __all__ = [
     "by_rounding",
     "by_rules",
     "openly",
+    "two_mistakes",
     "vague",
     "with_x",
 ]
@@ -52,7 +53,8 @@ class Cause:
     """One way to be wrong.
 
     ``wrong`` gives the codes of a `Case` under this cause, or None where it does not apply. A ``vague`` row is asked
-    only when no other explains everything, also not several together.
+    only when no other explains everything, also not several together. Of rows that explain as much, the one made of the
+    fewest ``mistakes`` is meant.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Cause:
     needs_x: bool = False
     places: bool = False
     vague: bool = False
+    mistakes: int = 1
 
 
 def openly(case: Case, rules: Rules) -> Rules:
@@ -125,6 +128,11 @@ def by_rounding(name: str, mode: str) -> Cause:
 def with_x(cause: Cause) -> Cause:
     """The same row, asked only where x is known."""
     return replace(cause, needs_x=True)
+
+
+def two_mistakes(cause: Cause) -> Cause:
+    """The same row, as made of two mistakes."""
+    return replace(cause, mistakes=2)
 
 
 def vague(cause: Cause) -> Cause:

@@ -24,7 +24,7 @@ from ..format import Format
 from ..profiles import PROFILES
 from ..registry import FORMATS, get_element
 from ..rounding import OVERFLOWS, Rules
-from .case import Case, Cause, by_codes, by_inputs, by_places, by_rounding, by_rules, vague, with_x
+from .case import Case, Cause, by_codes, by_inputs, by_places, by_rounding, by_rules, two_mistakes, vague, with_x
 from .wrong import (
     at_half_of_smallest,
     beyond,
@@ -107,7 +107,7 @@ TABLE: tuple[Cause, ...] = (
     *(_double(fmt) for fmt in _THROUGH),
     by_rules("rounded once, not through the profile's intermediate format (via=None)", via=None),
     *(_double_cut(fmt) for fmt in _THROUGH),
-    *(with_x(by_codes(f"rounded to {fmt} first, then {name}", first_to(fmt, mode)))
+    *(two_mistakes(with_x(by_codes(f"rounded to {fmt} first, then {name}", first_to(fmt, mode))))
       for fmt in _THROUGH for name, mode in _ROUNDED[:2]),
     *(with_x(by_codes(f"below the smallest normal number: {name}", tiny_by(mode))) for name, mode in _ROUNDED),
     by_inputs("half of the smallest value becomes that value", at_half_of_smallest(True)),

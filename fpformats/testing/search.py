@@ -117,11 +117,12 @@ class _Search:
 
     def one(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
         """The cause that explains every difference and would have changed the fewest right elements."""
-        whole = [(self.broken(cause), cause.name) for cause, fits in part if fits.all()]
+        whole = [(self.broken(cause), cause.mistakes, cause.name) for cause, fits in part if fits.all()]
         if not whole:
             return ()
-        broken, name = min(whole, key=lambda pair: pair[0])
-        alike = dict.fromkeys(other for b, other in whole if b == broken and other != name)
+        *least, name = min(whole, key=lambda row: row[:2])
+        alike = dict.fromkeys(other for *rank, other in whole if rank == least and other != name)
+        broken = least[0]
         return (Verdict(name, self.count, broken, tuple(alike)),) if broken <= self.bad.actual.size else ()
 
     def together(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
