@@ -221,6 +221,16 @@ class ThresholdAtMax(Kernel):
         return (line > self.top) | (magnitude > largest)
 
 
+class MaxItselfOverflows(ThresholdAtMax):
+    def over(self, line, magnitude):
+        return super().over(line, magnitude + 1)
+
+
+class Relu(Kernel):
+    def signed(self, code, negative, nan):
+        return np.where(nan, self.row.nan_code, np.where(negative, 0, code))
+
+
 class ThresholdAtNext(Kernel):
     """Compares with the next power or step: what is nearer to it than to the largest value is still clamped."""
 
@@ -428,6 +438,8 @@ ZOO: tuple[Wrong, ...] = (
     *_of(HalfOfSmallestGoesUp, "e4m3", "e5m2", cause="half of the smallest value becomes that value"),
     *_of(Through16ThenCut, "e4m3", cause="rounded to fp16 first, then truncation"),
     *_of(ThresholdAtNext, "e4m3", "e5m2", cause="a whole step above", overflow="nonfinite", saturate=False),
+    *_of(MaxItselfOverflows, "e4m3", "e5m2", cause="which overflows itself", overflow="nonfinite", saturate=False),
+    *_of(Relu, "e4m3", "e5m2", cause="negative numbers become zero"),
     *_of(NaNIsLowest, "e5m2", cause="NaN becomes the most negative value"),
     *_of(SignOnZero, "e4m3fnuz", "binary8p4se", cause="which makes them NaN", overflow="saturate", saturate=True),
     Wrong(integers(8, -127, True), "s8", ("the most negative code is not used",), expected={"nan": "max"}),

@@ -24,7 +24,19 @@ from ..format import Format
 from ..profiles import PROFILES
 from ..registry import FORMATS, get_element
 from ..rounding import OVERFLOWS, Rules
-from .case import Case, Cause, by_codes, by_inputs, by_places, by_rounding, by_rules, two_mistakes, vague, with_x
+from .case import (
+    Case,
+    Cause,
+    by_codes,
+    by_inputs,
+    by_places,
+    by_rounding,
+    by_rules,
+    reading_actual,
+    two_mistakes,
+    vague,
+    with_x,
+)
 from .wrong import (
     at_half_of_smallest,
     beyond,
@@ -128,6 +140,8 @@ TABLE: tuple[Cause, ...] = (
     # large numbers
     by_inputs(f"overflow threshold at {_MAX} instead of the midpoint above it",
             lambda x, case: np.where(np.abs(x) > float(case.fmt.max), np.copysign(np.inf, x), x)),
+    by_inputs(f"overflow threshold at {_MAX}, which overflows itself",
+              lambda x, case: np.where(np.abs(x) >= float(case.fmt.max), np.copysign(np.inf, x), x)),
     by_inputs(f"overflow threshold a whole step above {_MAX} instead of at the midpoint", clamped_up_to_next),
     *(by_rules(f"overflow rule {rule!r} (overflow='{rule}')", overflow=rule) for rule in OVERFLOWS),
     by_rules("infinities become NaN while finite numbers saturate", inf="nan", overflow="saturate"),
@@ -138,8 +152,9 @@ TABLE: tuple[Cause, ...] = (
     with_x(by_codes("x that overflow become zero", beyond("zero"))),
     with_x(by_codes("infinities become zero", beyond("zero", finite=False))),
     with_x(by_codes("overflow is not looked at: the exponent's upper bits are lost", wraps)),
-    with_x(by_codes(f"clamped below {_MAX}", clamped_lower)),
+    reading_actual(with_x(by_codes(f"clamped below {_MAX}", clamped_lower))),
     # signs, zeros and negative numbers
+    by_inputs("negative numbers become zero", lambda x, case: np.where(np.signbit(x) & ~np.isnan(x), 0.0, x)),
     by_codes("sign lost", sign(lost, any_code)),
     by_codes("sign of zero lost: -0 becomes +0", sign(lost, zero)),
     by_codes("sign flipped", sign(flipped, any_code)),
@@ -173,7 +188,9 @@ TABLE: tuple[Cause, ...] = (
 
 #: after all others, as they say least
 LAST: tuple[Cause, ...] = (
-    vague(with_x(by_codes("always one of the two neighbours of x: random rounding?", neighbour))),
+    vague(
+        with_x(by_codes("always one of the two neighbours of x: random rounding, or misplaced thresholds", neighbour))
+    ),
     vague(by_codes("wherever it differs, one step toward zero", step(-1))),
     vague(by_codes("wherever it differs, one step away from zero", step(1))),
 )

@@ -127,10 +127,11 @@ def clamped_lower(codes: Array, case: Case) -> Array | None:
     if fmt.twos_complement:
         return None
     got, due = magnitudes(case.actual, fmt)[0], magnitudes(codes, fmt)[0]
-    wrong = (case.actual != codes) & ~is_nan(codes, fmt) & ~is_nan(case.actual, fmt) & (due <= fmt.max_code)
+    numbers = ~is_nan(codes, fmt) & ~is_nan(case.actual, fmt) & (due <= fmt.max_code)
+    wrong = (case.actual != codes) & numbers
     if not wrong.any() or not (got[wrong] < due[wrong]).all():
         return None
-    limit = got[wrong].max()
+    limit = got[numbers].max()
     kept = np.minimum(due, limit).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
     return np.where(is_nan(codes, fmt), codes, kept)
 
