@@ -354,3 +354,10 @@ def test_all_inputs_of_double_rounding(one_thread):
     report = check_cast(cast, "e4m3", exhaustive=True)
     assert report.wrong == 2 * 516096
     assert named(report.causes, ["double rounding through fp16"]), str(report)
+
+
+def test_a_cause_that_would_change_many_right_codes_is_not_named():
+    """One code in place of another: its neighbours are right, so nothing was clamped."""
+    cast = lambda x: np.where((c := zoo.Kernel("e2m1")(x)) & 7 == 5, c - 1, c).astype(np.uint8)  # noqa: E731
+    report = check_cast(cast, "e2m1")
+    assert report.causes == ("wherever it differs, one step toward zero",)

@@ -193,11 +193,50 @@ class NeverZero(Kernel):
         return np.where((line == 0) & (x != 0), 1, line)
 
 
+class TruncatesSmall(Kernel):
+    """The subnormal path shifts and forgets to round."""
+
+    def line(self, e, significand, negative):
+        right = super().line(e, significand, negative)
+        cut = Truncates.up
+        self.up = lambda *given: cut(self, *given)
+        short = super().line(e, significand, negative)
+        del self.up
+        return np.where(short < 1 << self.m, short, right)
+
+
+class HalfOfSmallestGoesUp(Kernel):
+    def small(self, line, x):
+        return np.where(np.abs(x) == 2.0 ** (self.emin - self.m - 1), 1, line)
+
+
+class Through16ThenCut(Through16, Truncates):
+    pass
+
+
 # --- large numbers ------------------------------------------------------------------------------------
 class ThresholdAtMax(Kernel):
     def over(self, line, magnitude):
         largest = int(np.float32(self.row.max).view(np.uint32))
         return (line > self.top) | (magnitude > largest)
+
+
+class MaxItselfOverflows(ThresholdAtMax):
+    def over(self, line, magnitude):
+        return super().over(line, magnitude + 1)
+
+
+class Relu(Kernel):
+    def signed(self, code, negative, nan):
+        return np.where(nan, self.row.nan_code, np.where(negative, 0, code))
+
+
+class ThresholdAtNext(Kernel):
+    """Compares with the next power or step: what is nearer to it than to the largest value is still clamped."""
+
+    def large(self, line, magnitude, negative):
+        after = int(np.float32(self.row.value_of_line(self.row.max_line + 1)).view(np.uint32))
+        return np.where(magnitude < after, np.minimum(line, self.top), self.beyond(line, magnitude))
 
 
 class Wraps(Kernel):
@@ -261,6 +300,20 @@ class NaNIsMax(Kernel):
         return np.where(nan, code, super().signed(code, negative, nan))
 
 
+class NaNIsLowest(Kernel):
+    """fmaxf(-max, fminf(x, max)) the other way round."""
+
+    def signed(self, code, negative, nan):
+        return np.where(nan, self.top | self.sign_bit, super().signed(code, negative, nan))
+
+
+class SignOnZero(Kernel):
+    """FNUZ with a sign bit like everybody's: -0 is the NaN."""
+
+    def signed(self, code, negative, nan):
+        return np.where(nan, self.row.nan_code, code % self.sign_bit | negative * self.sign_bit)
+
+
 class NaNIsInf(Kernel):
     def nan(self, bits):
         return self.row.inf_code
@@ -313,11 +366,15 @@ def double_through_float(target: Callable[[Array], Array]) -> Callable[[Array], 
     return cast
 
 
-def fnuz_infinity_is_max(x: Array) -> Array:
-    """HIP's non-saturating FNUZ: infinity is NaN, what else overflows is the code below the largest... of OCP."""
-    code = Kernel("e4m3fnuz", saturate=True)(x)
-    over = np.isfinite(x) & (np.abs(x) >= 248)
-    return np.where(np.isinf(x), 0x80, np.where(over, 0x78 | np.signbit(x) * 0x80, code)).astype(np.uint8)
+def integers(bits: int, lowest: int, complement: bool) -> Callable[[Array], Array]:
+    """float32 to integers of so many bits, ties to even."""
+
+    def cast(x: Array) -> Array:
+        made = np.clip(np.rint(np.nan_to_num(x, nan=2**bits)), lowest, 2 ** (bits - 1) - 1).astype(np.int64)
+        codes = made if complement else np.abs(made) | (made < 0) * 2 ** (bits - 1)
+        return (codes & (1 << bits) - 1).astype(np.uint8)
+
+    return cast
 
 
 @dataclass(frozen=True)
@@ -377,6 +434,17 @@ ZOO: tuple[Wrong, ...] = (
     *_of(NaNIsMax, "e4m3", cause="NaN becomes the largest finite value"),
     *_of(NaNIsInf, "fp16", cause="NaN becomes infinite"),
     *_of(BiasOff, "e4m3", cause="every value is doubled"),
+    *_of(TruncatesSmall, "e4m3", "fp16", cause="below the smallest normal number: truncation"),
+    *_of(HalfOfSmallestGoesUp, "e4m3", "e5m2", cause="half of the smallest value becomes that value"),
+    *_of(Through16ThenCut, "e4m3", cause="rounded to fp16 first, then truncation"),
+    *_of(ThresholdAtNext, "e4m3", "e5m2", cause="a whole step above", overflow="nonfinite", saturate=False),
+    *_of(MaxItselfOverflows, "e4m3", "e5m2", cause="which overflows itself", overflow="nonfinite", saturate=False),
+    *_of(Relu, "e4m3", "e5m2", cause="negative numbers become zero"),
+    *_of(NaNIsLowest, "e5m2", cause="NaN becomes the most negative value"),
+    *_of(SignOnZero, "e4m3fnuz", "binary8p4se", cause="which makes them NaN", overflow="saturate", saturate=True),
+    Wrong(integers(8, -127, True), "s8", ("the most negative code is not used",), expected={"nan": "max"}),
+    Wrong(integers(4, -7, True), "s4", ("the most negative code is not used",), expected={"nan": "max"}),
+    Wrong(integers(8, -127, False), "s8", ("sign and magnitude",), expected={"nan": "max"}),
 )  # fmt: skip
 
 #: as libraries have them: see docs/who-does-what.md

@@ -23,6 +23,8 @@ __all__ = [
     "by_rounding",
     "by_rules",
     "openly",
+    "reading_actual",
+    "two_mistakes",
     "vague",
     "with_x",
 ]
@@ -52,7 +54,9 @@ class Cause:
     """One way to be wrong.
 
     ``wrong`` gives the codes of a `Case` under this cause, or None where it does not apply. A ``vague`` row is asked
-    only when no other explains everything, also not several together.
+    only when no other explains everything, also not several together. Of rows that explain as much, the one made of the
+    fewest ``mistakes`` is meant. One that ``reads_actual`` codes, to find a limit in them, is asked about right and
+    wrong elements at once.
     """
 
     name: str
@@ -60,6 +64,8 @@ class Cause:
     needs_x: bool = False
     places: bool = False
     vague: bool = False
+    mistakes: int = 1
+    reads_actual: bool = False
 
 
 def openly(case: Case, rules: Rules) -> Rules:
@@ -125,6 +131,16 @@ def by_rounding(name: str, mode: str) -> Cause:
 def with_x(cause: Cause) -> Cause:
     """The same row, asked only where x is known."""
     return replace(cause, needs_x=True)
+
+
+def reading_actual(cause: Cause) -> Cause:
+    """The same row, asked about all elements at once."""
+    return replace(cause, reads_actual=True)
+
+
+def two_mistakes(cause: Cause) -> Cause:
+    """The same row, as made of two mistakes."""
+    return replace(cause, mistakes=2)
 
 
 def vague(cause: Cause) -> Cause:

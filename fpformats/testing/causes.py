@@ -24,34 +24,55 @@ from ..format import Format
 from ..profiles import PROFILES
 from ..registry import FORMATS, get_element
 from ..rounding import OVERFLOWS, Rules
-from .case import Case, Cause, by_codes, by_inputs, by_places, by_rounding, by_rules, vague, with_x
+from .case import (
+    Case,
+    Cause,
+    by_codes,
+    by_inputs,
+    by_places,
+    by_rounding,
+    by_rules,
+    reading_actual,
+    two_mistakes,
+    vague,
+    with_x,
+)
 from .wrong import (
-    any_code,
+    at_half_of_smallest,
     beyond,
     clamped_lower,
+    clamped_up_to_next,
+    first_to,
+    half_up,
+    no_carry,
+    no_gradual,
+    no_sticky,
+    other_side,
+    tiny,
+    tiny_by,
+    wraps,
+)
+from .wrong_codes import (
+    any_code,
     constant,
     field_below_one,
     finite,
     flipped,
     groups,
-    half_up,
     lost,
     nan_becomes,
     neighbour,
-    no_carry,
-    no_gradual,
-    no_sticky,
-    other_side,
     pairs,
     payload_cut,
     payload_rounded,
     shifted,
     sign,
+    sign_and_magnitude,
+    signed_zero_is_nan,
     step,
     swapped_bytes,
-    tiny,
+    symmetric,
     transposed,
-    wraps,
     zero,
 )
 
@@ -98,6 +119,11 @@ TABLE: tuple[Cause, ...] = (
     *(_double(fmt) for fmt in _THROUGH),
     by_rules("rounded once, not through the profile's intermediate format (via=None)", via=None),
     *(_double_cut(fmt) for fmt in _THROUGH),
+    *(two_mistakes(with_x(by_codes(f"rounded to {fmt} first, then {name}", first_to(fmt, mode))))
+      for fmt in _THROUGH for name, mode in _ROUNDED[:2]),
+    *(with_x(by_codes(f"below the smallest normal number: {name}", tiny_by(mode))) for name, mode in _ROUNDED),
+    by_inputs("half of the smallest value becomes that value", at_half_of_smallest(True)),
+    by_inputs("half of the smallest value becomes zero", at_half_of_smallest(False)),
     # small numbers
     by_rules("flush to zero of x below the smallest normal number (subnormals='flush_before_rounding')",
            subnormals="flush_before_rounding"),
@@ -114,6 +140,9 @@ TABLE: tuple[Cause, ...] = (
     # large numbers
     by_inputs(f"overflow threshold at {_MAX} instead of the midpoint above it",
             lambda x, case: np.where(np.abs(x) > float(case.fmt.max), np.copysign(np.inf, x), x)),
+    by_inputs(f"overflow threshold at {_MAX}, which overflows itself",
+              lambda x, case: np.where(np.abs(x) >= float(case.fmt.max), np.copysign(np.inf, x), x)),
+    by_inputs(f"overflow threshold a whole step above {_MAX} instead of at the midpoint", clamped_up_to_next),
     *(by_rules(f"overflow rule {rule!r} (overflow='{rule}')", overflow=rule) for rule in OVERFLOWS),
     by_rules("infinities become NaN while finite numbers saturate", inf="nan", overflow="saturate"),
     with_x(by_codes("finite x that overflow become NaN", beyond("nan", infinite=False))),
@@ -123,12 +152,16 @@ TABLE: tuple[Cause, ...] = (
     with_x(by_codes("x that overflow become zero", beyond("zero"))),
     with_x(by_codes("infinities become zero", beyond("zero", finite=False))),
     with_x(by_codes("overflow is not looked at: the exponent's upper bits are lost", wraps)),
-    with_x(by_codes(f"clamped below {_MAX}", clamped_lower)),
+    reading_actual(with_x(by_codes(f"clamped below {_MAX}", clamped_lower))),
     # signs, zeros and negative numbers
+    by_inputs("negative numbers become zero", lambda x, case: np.where(np.signbit(x) & ~np.isnan(x), 0.0, x)),
     by_codes("sign lost", sign(lost, any_code)),
     by_codes("sign of zero lost: -0 becomes +0", sign(lost, zero)),
     by_codes("sign flipped", sign(flipped, any_code)),
     by_codes("sign lost of all but NaN", sign(lost, finite)),
+    with_x(by_codes("the sign is put on zeros, which makes them NaN", signed_zero_is_nan)),
+    by_codes("the most negative code is not used", symmetric),
+    by_codes("sign and magnitude in place of two's complement", sign_and_magnitude),
     *(by_rules(f"negative numbers into an unsigned format: {rule}", negative=rule) for rule in ("clamp", "nan", "abs")),
     *(by_rules(f"zero into a format without zero: {rule}", zero=rule) for rule in ("smallest", "nan")),
     # NaN
@@ -136,6 +169,7 @@ TABLE: tuple[Cause, ...] = (
     by_codes("NaN becomes a zero with its sign", nan_becomes("zero", sign=True)),
     by_codes(f"NaN becomes {_MAX}", nan_becomes("max", sign=False)),
     by_codes(f"NaN becomes {_MAX} with its sign", nan_becomes("max", sign=True)),
+    by_codes("NaN becomes the most negative value", nan_becomes("lowest", sign=False)),
     by_codes("NaN becomes infinite", nan_becomes("inf", sign=True)),
     by_codes("NaN becomes +infinity", nan_becomes("inf", sign=False)),
     by_codes("NaN sign lost", nan_becomes("nan", sign=False)),
@@ -154,7 +188,9 @@ TABLE: tuple[Cause, ...] = (
 
 #: after all others, as they say least
 LAST: tuple[Cause, ...] = (
-    vague(with_x(by_codes("always one of the two neighbours of x: random rounding?", neighbour))),
+    vague(
+        with_x(by_codes("always one of the two neighbours of x: random rounding, or misplaced thresholds", neighbour))
+    ),
     vague(by_codes("wherever it differs, one step toward zero", step(-1))),
     vague(by_codes("wherever it differs, one step away from zero", step(1))),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,13 +25,14 @@ from .message import describe
 from .search import of_each
 from .source import Source, source_format
 
-__all__ = ["CHUNK", "CastError", "Report", "check_cast"]
+__all__ = ["CHUNK", "CastError", "Report", "Tally", "check_cast", "leaves_nan_out"]
 
 Array = NDArray[Any]
 #: inputs that are given to the function at a time
 CHUNK = 1 << 19
 #: differences, and equal elements, that are kept to tell the cause; of each chunk an equal share, but at least so many
 KEPT, LEAST = 1 << 20, 16
+FEW = 512
 #: chunks above which a bar is worth its place
 LONG = 32
 
@@ -105,24 +106,62 @@ def _bar(total: int, what: str, wanted: bool) -> Iterator[Any]:
         yield lambda: bar.advance(task)
 
 
-class _Kept:
-    """A bounded share of what was seen, from all over."""
+class Tally:
+    """Counts what differs, and keeps a bounded share of what was seen, from all over."""
 
-    def __init__(self, chunks: int, fmt: Format, source: Format) -> None:
-        self.fmt, self.source = fmt, source
-        self.share = max(KEPT // max(chunks, 1), LEAST)
-        self.parts: list[tuple[Array, Array, Array, Array]] = []
+    def __init__(self, parts: int, fmt: Format, source: Format, rules: Rules, nan_codes: str) -> None:
+        self.fmt, self.source, self.rules, self.nan_codes = fmt, source, rules, nan_codes
+        self.share = max(KEPT // max(parts, 1), LEAST)
+        self.kept: list[tuple[Array, Array, Array, Array]] = []
+        #: of many parts in which all is well only some are kept
+        self.every = max(parts // FEW, 1)
+        self.total = self.wrong = self.left_out = self.seen = 0
+        self.first: int | None = None
+        self.started = time.perf_counter()
 
-    def add(self, bits: Array, got: Array, due: Array, equal: NDArray[np.bool_], differ: int) -> None:
-        where = np.arange(0, bits.size, max(bits.size // self.share, 1))
+    def add(self, make: Callable[[], Array], got: Array, due: Array) -> None:
+        """Codes that came and were due; ``make`` gives the inputs, which nobody needs where all is well."""
+        equal = got == due
+        differ, self.seen = 0, self.seen + 1
+        if not equal.all():
+            equal = same(got, due, self.fmt, self.nan_codes)
+            differ = int(got.size - np.count_nonzero(equal))
+        elif self.seen % self.every:
+            self.total += got.size
+            return
+        bits = make()
+        if differ and self.first is None:
+            self.first = int(bits[int(equal.argmin())])
+        self.total, self.wrong = self.total + got.size, self.wrong + differ
+        where = np.arange(0, got.size, max(got.size // self.share, 1))
         where = where[equal[where]]
         if differ:
-            case = Case(self.fmt, got, due, Rules(), Source(bits, self.source))
+            case = Case(self.fmt, got, due, self.rules, Source(bits, self.source))
             where = np.sort(np.concatenate([of_each(case, np.flatnonzero(~equal), self.share), where]))
-        self.parts.append((bits[where], got[where], due[where], equal[where]))
+        self.kept.append((bits[where], got[where], due[where], equal[where]))
 
-    def all(self) -> list[Array]:
-        return [np.concatenate(column) for column in zip(*self.parts, strict=True)]
+    def report(self, title: str) -> Report:
+        """All in words."""
+        causes: tuple[str, ...] = ()
+        text = f"{title}: all {self.total} codes as expected"
+        if self.wrong:
+            bits, got, due, equal = (np.concatenate(column) for column in zip(*self.kept, strict=True))
+            case = Case(self.fmt, got, due, self.rules, Source(bits, self.source), got.shape)
+            text, verdicts = describe(
+                case, equal, self.nan_codes, title=title, total=self.total, wrong=self.wrong, places=False
+            )
+            causes = tuple(verdict.cause for verdict in verdicts)
+        if self.left_out:
+            choice = "nan='max' or nan='zero' would choose a value"
+            text += f"\n  {self.left_out} NaN left out: {self.fmt.name} has none; {choice}"
+        seconds = time.perf_counter() - self.started
+        return Report(self.fmt, self.rules, self.source, self.total, self.wrong, self.left_out, causes, self.first,
+                      seconds, text)  # fmt: skip
+
+
+def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
+    """Whether nobody says what a NaN becomes."""
+    return not fmt.has_nan and rules.nan_codes is None and rules.nan == "raise"
 
 
 def check_cast(
@@ -188,47 +227,19 @@ def check_cast(
         raise ValueError(f"rounding={rules.rounding!r} has two outcomes; assert_quantized compares it with rng=")
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: at least 1 was expected")
-    leave_nan_out = not row.has_nan and rules.nan_codes is None and rules.nan == "raise"
-    started = time.perf_counter()
     count, parts = chunks(row, kind, exhaustive=exhaustive, level=level, x=x, size=chunk)
-    kept, total, wrong, left_out, first = _Kept(count, row, kind), 0, 0, 0, None
+    tally = Tally(count, row, kind, rules, nan_codes)
     with _bar(count, f"{row.name} from {kind.name}", progress) as advance:
         for part in parts:
             bits = part.make()
-            if leave_nan_out:
+            if leaves_nan_out(row, rules):
                 part = part.without_nan()
-                fewer = part.make()
-                left_out += bits.size - fewer.size
-                bits = fewer
+                before = bits.size
+                bits = part.make()
+                tally.left_out += before - bits.size
             if bits.size:
                 due = expected_codes(part, bits, row, rules)
                 got = call(function, part, bits, row)
-                total += bits.size
-                equal = got == due
-                differ = 0
-                if not equal.all():
-                    bits = part.make()  # as they were before the function had them
-                    equal = same(got, due, row, nan_codes)
-                    differ = int(bits.size - np.count_nonzero(equal))
-                if differ and first is None:
-                    first = int(bits[int(equal.argmin())])
-                wrong += differ
-                kept.add(bits, got, due, equal, differ)
+                tally.add(part.make, got, due)
             advance()
-    title = f"{rules_title(row, rules, profile)}, from {kind.name}"
-    causes: tuple[str, ...] = ()
-    text = f"{title}: all {total} codes as expected"
-    if wrong:
-        causes, text = _explained(kept, row, kind, rules, nan_codes, title, total, wrong)
-    if left_out:
-        text += f"\n  {left_out} NaN left out: {row.name} has none; nan='max' or nan='zero' would choose a value"
-    seconds = time.perf_counter() - started
-    return Report(row, rules, kind, total, wrong, left_out, causes, first, seconds, text)
-
-
-def _explained(kept: _Kept, fmt: Format, source: Format, rules: Rules, nan: str, title: str, total: int,
-               wrong: int) -> tuple[tuple[str, ...], str]:  # fmt: skip
-    bits, got, due, equal = kept.all()
-    case = Case(fmt, got, due, rules, Source(bits, source), got.shape)
-    text, verdicts = describe(case, equal, nan, title=title, total=total, wrong=wrong, places=False)
-    return tuple(verdict.cause for verdict in verdicts), text
+    return tally.report(f"{rules_title(row, rules, profile)}, from {kind.name}")

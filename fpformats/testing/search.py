@@ -19,6 +19,8 @@ __all__ = ["Verdict", "infer_rules", "likely", "spread"]
 
 #: differences, and equal elements, that are looked at; so many differences first, as most causes explain none
 WRONG, RIGHT, FIRST = 1 << 15, 1 << 20, 256
+#: a cause has to explain so many times as many differences as it would have changed right elements
+CREDIBLE = 10
 #: causes that may be needed together
 TOGETHER = 3
 #: causes that are tried as the first of two that act one after the other
@@ -90,7 +92,8 @@ class _Search:
         some = of_each(case, differ, WRONG)
         self.bad = case.take(some)
         self.few = self.bad.take(of_each(self.bad, np.arange(some.size), FIRST))
-        self.good = case.take(spread(np.flatnonzero(equal), RIGHT))
+        right = spread(np.flatnonzero(equal), RIGHT)
+        self.good, self.both = case.take(right), case.take(np.concatenate([some, right]))
         self.rows = [cause for cause in causes(case.fmt)
                      if not (cause.needs_x and case.source is None) and (places or not cause.places)]  # fmt: skip
         self._broken: dict[int, int] = {}
@@ -100,6 +103,11 @@ class _Search:
         if cause.places:
             fits = _fits(cause, self.case, self.nan)
             return np.ones(self.bad.actual.size, bool) if fits is not None and fits.all() else None
+        if cause.reads_actual:
+            fits = _fits(cause, self.both, self.nan)
+            if fits is not None:
+                self._broken[id(cause)] = int((~fits[self.bad.actual.size :]).sum())
+            return None if fits is None or not fits[: self.bad.actual.size].any() else fits[: self.bad.actual.size]
         for case in (self.few, self.bad):
             fits = _fits(cause, case, self.nan)
             if fits is None or not fits.any():
@@ -117,12 +125,13 @@ class _Search:
 
     def one(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
         """The cause that explains every difference and would have changed the fewest right elements."""
-        whole = [(self.broken(cause), cause.name) for cause, fits in part if fits.all()]
+        whole = [(self.broken(cause), cause.mistakes, cause.name) for cause, fits in part if fits.all()]
         if not whole:
             return ()
-        broken, name = min(whole, key=lambda pair: pair[0])
-        alike = dict.fromkeys(other for b, other in whole if b == broken and other != name)
-        return (Verdict(name, self.count, broken, tuple(alike)),) if broken <= self.bad.actual.size else ()
+        *least, name = min(whole, key=lambda row: row[:2])
+        alike = dict.fromkeys(other for *rank, other in whole if rank == least and other != name)
+        broken = least[0]
+        return (Verdict(name, self.count, broken, tuple(alike)),) if broken * CREDIBLE <= self.bad.actual.size else ()
 
     def together(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
         """A few causes that leave no difference unexplained, the greediest first; () where they do not do."""
@@ -132,7 +141,7 @@ class _Search:
             best: tuple[int, int, Cause, NDArray[np.bool_]] | None = None
             for cause, fits in part:
                 gain = int((fits & left).sum())
-                if not gain or (best is not None and gain < best[0]) or self.broken(cause) > gain:
+                if not gain or (best is not None and gain < best[0]) or self.broken(cause) * CREDIBLE > gain:
                     continue
                 if best is None or (gain, -self.broken(cause)) > (best[0], -best[1]):
                     best = gain, self.broken(cause), cause, fits

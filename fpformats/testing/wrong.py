@@ -1,4 +1,4 @@
-"""Wrong casts that no arguments of `encode` describe: functions of the right codes and of x, for `causes.TABLE`."""
+"""Wrong roundings and ranges that no arguments of `encode` describe: functions of x and the right codes."""
 
 from __future__ import annotations
 
@@ -11,39 +11,27 @@ from numpy.typing import NDArray
 
 from ..casts import quantize
 from ..format import Format
+from ..registry import get_element
 from ..rounding import Rules
 from .case import Case, openly
 from .lines import is_nan, magnitudes
 from .source import Source
+from .wrong_codes import named_code, with_sign
 
 __all__ = [
-    "any_code",
+    "at_half_of_smallest",
     "beyond",
     "clamped_lower",
-    "constant",
-    "field_below_one",
-    "finite",
-    "flipped",
-    "groups",
+    "clamped_up_to_next",
+    "first_to",
     "half_up",
-    "lost",
-    "nan_becomes",
-    "neighbour",
     "no_carry",
     "no_gradual",
     "no_sticky",
     "other_side",
-    "pairs",
-    "payload_cut",
-    "payload_rounded",
-    "shifted",
-    "sign",
-    "step",
-    "swapped_bytes",
     "tiny",
-    "transposed",
+    "tiny_by",
     "wraps",
-    "zero",
 ]
 
 Array = NDArray[Any]
@@ -139,10 +127,11 @@ def clamped_lower(codes: Array, case: Case) -> Array | None:
     if fmt.twos_complement:
         return None
     got, due = magnitudes(case.actual, fmt)[0], magnitudes(codes, fmt)[0]
-    wrong = (case.actual != codes) & ~is_nan(codes, fmt) & ~is_nan(case.actual, fmt) & (due <= fmt.max_code)
+    numbers = ~is_nan(codes, fmt) & ~is_nan(case.actual, fmt) & (due <= fmt.max_code)
+    wrong = (case.actual != codes) & numbers
     if not wrong.any() or not (got[wrong] < due[wrong]).all():
         return None
-    limit = got[wrong].max()
+    limit = got[numbers].max()
     kept = np.minimum(due, limit).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
     return np.where(is_nan(codes, fmt), codes, kept)
 
@@ -162,178 +151,58 @@ def beyond(to: str, *, finite: bool = True, infinite: bool = True) -> Callable[[
     """Where x overflows, or is infinite: a code."""
 
     def of(codes: Array, case: Case) -> Array | None:
-        code = _named_code(case.fmt, to)
+        code = named_code(case.fmt, to)
         if code is None or case.source is None:
             return None
         x = case.source.wide()
         where = _overflows(case) & np.where(np.isinf(x), infinite, finite)
-        return np.where(where, _with_sign(code, codes, np.signbit(x), case.fmt), codes)
+        return np.where(where, with_sign(code, codes, np.signbit(x), case.fmt), codes)
 
     return of
 
 
-# --- special codes ----------------------------------------------------------------------------------
-def _named_code(fmt: Format, name: str) -> int | None:
-    return {"zero": 0, "max": fmt.max_code, "inf": fmt.inf_code, "nan": fmt.nan_code}[name]
-
-
-def _with_sign(code: int, codes: Array, negative: Array, fmt: Format) -> Array:
-    plus, minus = codes.dtype.type(code), codes.dtype.type(code | (0 if fmt.twos_complement else fmt.sign_bit))
-    return np.where(negative, minus, plus)
-
-
-def nan_becomes(name: str, *, sign: bool) -> Callable[[Array, Case], Array | None]:
-    """Where x is NaN: a code."""
-
-    def of(codes: Array, case: Case) -> Array | None:
-        code = _named_code(case.fmt, name)
-        if code is None:
-            return None
-        nan = is_nan(codes, case.fmt) if case.source is None else np.isnan(case.source.wide())
-        negative = codes & codes.dtype.type(case.fmt.sign_bit) != 0
-        if case.source is not None:
-            negative = np.signbit(case.source.wide())
-        return np.where(nan, _with_sign(code, codes, negative & sign, case.fmt), codes)
-
-    return of
-
-
-def payload_cut(codes: Array, case: Case) -> Array | None:
-    """NaN keep the upper bits of their payloads; without any they are infinities."""
-    assert case.source is not None
-    own, fmt = case.source.format, case.fmt
-    fewer = own.mantissa_bits - fmt.mantissa_bits
-    if fmt.inf_code is None or not own.has_inf or fewer <= 0:
-        return None
-    kept = (case.source.bits.astype(np.uint64) & np.uint64((1 << own.mantissa_bits) - 1)) >> np.uint64(fewer)
-    x = case.source.wide()
-    return np.where(np.isnan(x) & (kept == 0), _with_sign(fmt.inf_code, codes, np.signbit(x), fmt), codes)
-
-
-def payload_rounded(codes: Array, case: Case) -> Array | None:
-    """Half a step is added to NaN too, and the upper bits of the sum are taken."""
-    assert case.source is not None
-    own, fmt = case.source.format, case.fmt
-    fewer = own.mantissa_bits - fmt.mantissa_bits
-    if not fmt.has_inf or not own.has_inf or own.exponent_bits != fmt.exponent_bits or fewer <= 0:
-        return None
-    bits = case.source.bits.astype(np.uint64)
-    made = ((bits + np.uint64(1 << (fewer - 1))) & np.uint64((1 << own.bits) - 1)) >> np.uint64(fewer)
-    return np.where(np.isnan(case.source.wide()), made.astype(codes.dtype), codes)
-
-
-def sign(keep: Callable[[Array, Any], Array], only: Callable[[Array, Format], Array]) -> Any:
-    """The sign bit changed where a rule says so, unless that makes a NaN of a zero."""
+def tiny_by(mode: str) -> Callable[[Array, Case], Array | None]:
+    """Below the smallest normal number another rounding."""
 
     def of(codes: Array, case: Case) -> Array | None:
         fmt = case.fmt
-        if not fmt.signed or fmt.twos_complement:
+        if not fmt.exponent_bits or not fmt.subnormals:
             return None
-        changed = keep(codes, codes.dtype.type(fmt.sign_bit))
-        if fmt.nan_at_sign:
-            changed = np.where(
-                (codes == fmt.sign_bit) | ((codes & ~codes.dtype.type(fmt.sign_bit)) == 0), codes, changed
-            )
-        return np.where(only(codes, fmt), changed, codes)
+        assert case.source is not None
+        made = case.source.encode(fmt, openly(case, replace(case.rules, rounding=mode)))
+        return np.where(np.abs(case.source.wide()) < float(fmt.smallest_normal), made, codes)
 
     return of
 
 
-def lost(codes: Array, bit: Any) -> Array:
-    """Without the sign."""
-    return codes & ~bit
+def at_half_of_smallest(up: bool) -> Callable[[Array, Case], Array | None]:
+    """The one tie between 0 and the smallest value."""
+
+    def of(x: Array, case: Case) -> Array | None:
+        if not case.fmt.has_zero:
+            return None
+        tie = np.abs(x) == tiny(case.fmt) / 2
+        return np.where(tie, np.copysign(tiny(case.fmt) if up else 0.0, x), x)
+
+    return of
 
 
-def flipped(codes: Array, bit: Any) -> Array:
-    """With the other sign."""
-    return codes ^ bit
+def clamped_up_to_next(x: Array, case: Case) -> Array | None:
+    """Up to where the next value would be, x counts as the largest value."""
+    largest, after = float(case.fmt.max), float(case.fmt.value_of_line(case.fmt.max_line + 1))
+    return np.where((np.abs(x) > largest) & (np.abs(x) < after), np.copysign(largest, x), x)
 
 
-def any_code(codes: Array, fmt: Format) -> Array:
-    """Everywhere."""
-    return np.ones(codes.shape, bool)
-
-
-def zero(codes: Array, fmt: Format) -> Array:
-    """Where the code is a zero."""
-    return (codes & ~codes.dtype.type(fmt.sign_bit)) == 0
-
-
-def finite(codes: Array, fmt: Format) -> Array:
-    """Where the code is no NaN."""
-    return ~is_nan(codes, fmt)
-
-
-def field_below_one(codes: Array, case: Case) -> Array | None:
-    """Codes of subnormal numbers are those of zero."""
-    fmt = case.fmt
-    if not fmt.exponent_bits or not fmt.mantissa_bits or not fmt.has_zero:
-        return None
-    tiny = magnitudes(codes, fmt)[0] < np.uint64(1 << fmt.mantissa_bits)
-    signs = codes & codes.dtype.type(fmt.sign_bit if fmt.has_negative_zero else 0)
-    return np.where(tiny & ~is_nan(codes, fmt), signs, codes)
-
-
-def step(by: int) -> Callable[[Array, Case], Array | None]:
-    """Wherever it differs, one line further."""
+def first_to(via: str, mode: str) -> Callable[[Array, Case], Array | None]:
+    """Rounded to another format, to nearest even, and then by another rounding."""
 
     def of(codes: Array, case: Case) -> Array | None:
-        if case.fmt.twos_complement:
+        assert case.source is not None
+        middle_bits = get_element(via).mantissa_bits
+        if not case.fmt.mantissa_bits < middle_bits < case.source.format.mantissa_bits:
             return None
-        moved = (codes.astype(np.int64 if case.fmt.bits < 64 else np.uint64) + by).astype(codes.dtype)
-        return np.where(case.actual != codes, moved, codes)
-
-    return of
-
-
-def constant(code: int) -> Callable[[Array, Case], Array | None]:
-    """The same code everywhere."""
-
-    def of(codes: Array, case: Case) -> Array | None:
-        return np.full_like(codes, code) if np.unique(codes[:1000]).size > 1 else None
-
-    return of
-
-
-def neighbour(codes: Array, case: Case) -> Array | None:
-    """Either neighbour of x, whichever came: what random rounding gives."""
-    assert case.source is not None
-    down, up = (case.source.encode(case.fmt, openly(case, replace(case.rules, rounding=mode)))
-                for mode in ("toward_zero", "away_from_zero"))  # fmt: skip
-    return np.where((case.actual == down) | (case.actual == up), case.actual, codes)
-
-
-# --- codes elsewhere ----------------------------------------------------------------------------------
-def pairs(codes: Array) -> Array | None:
-    """Neighbours exchanged."""
-    flat = codes.reshape(-1)
-    return flat.reshape(-1, 2)[:, ::-1] if flat.size and flat.size % 2 == 0 else None
-
-
-def groups(size: int) -> Callable[[Array], Array | None]:
-    """The order within groups reversed."""
-
-    def of(codes: Array) -> Array | None:
-        flat = codes.reshape(-1)
-        return flat.reshape(-1, size)[:, ::-1] if flat.size and flat.size % size == 0 else None
-
-    return of
-
-
-def swapped_bytes(codes: Array) -> Array | None:
-    """Each code's bytes in the other order."""
-    return codes.byteswap() if codes.itemsize > 1 else None
-
-
-def transposed(codes: Array) -> Array | None:
-    """Rows and columns exchanged."""
-    return np.ascontiguousarray(codes.T) if codes.ndim == 2 and min(codes.shape) > 1 else None
-
-
-def shifted(by: int) -> Callable[[Array], Array | None]:
-    """Every code in the next place."""
-
-    def of(codes: Array) -> Array | None:
-        return np.roll(codes.reshape(-1), by) if codes.size > 2 else None
+        with np.errstate(all="ignore"):
+            middle = np.asarray(quantize(case.source.wide(), via))
+        return Source.of_doubles(middle).encode(case.fmt, openly(case, replace(case.rules, rounding=mode, via=None)))
 
     return of
