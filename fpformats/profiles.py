@@ -46,8 +46,8 @@ _E8M0_TIES_UP = Rules(rounding="nearest_away", overflow="nonfinite", negative="a
 
 
 def _through_fp32(rows: Mapping[str, Rules]) -> dict[str, Rules]:
-    """Sources wider than binary32 are rounded to it first, and so twice."""
-    return {name: replace(rules, via="fp32") for name, rules in rows.items()}
+    """Sources wider than binary32 are rounded to it first, as C does it, and so twice."""
+    return {name: replace(rules, via="fp32", via_rounding="nearest_even") for name, rules in rows.items()}
 
 
 def _canonical(rows: Mapping[str, Rules], codes: Mapping[str, int], *, signs: bool) -> dict[str, Rules]:

@@ -219,7 +219,7 @@ def encode(
             magnitude = Fraction(0)
     if rules.via is not None:
         via = get(rules.via)
-        first = Rules(rounding="nearest_even" if mode.random_bits else mode.name)
+        first = Rules(rounding=rules.via_rounding or ("nearest_even" if mode.random_bits else mode.name))
         middle = decode(encode(_number(negative, magnitude), via, first), via)
         if magnitude != "nan":
             negative, magnitude = exact(middle)

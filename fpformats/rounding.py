@@ -98,6 +98,8 @@ class Rules:
     subnormals: str = "keep"
     #: round to this format first (same mode; nearest_even when the mode is random)
     via: str | None = None
+    #: the mode of that first rounding, where it is another
+    via_rounding: str | None = None
     #: codes of +NaN and -NaN, where an implementation departs from the canonical one
     nan_codes: tuple[int, int] | None = None
     #: OR-ed into the NaN code: this many of the source's top payload bits, and the least code bit

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from fractions import Fraction
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -48,8 +47,9 @@ def test_a_number_is_a_block_rounded_once(number):
     assert one.codes.reshape(-1).tolist() == many.codes.reshape(-1).tolist()
 
 
-@pytest.mark.parametrize(("dtype", "name", "bits"), [(np.float16, "fp16", 11), (ml_dtypes.bfloat16, "bf16", 8)])
-def test_decoding_rounds_once(dtype, name, bits):
+@pytest.mark.parametrize(("name", "bits"), [("fp16", 11), ("bf16", 8)])
+def test_decoding_rounds_once(name, bits):
+    dtype = np.float16 if name == "fp16" else pytest.importorskip("ml_dtypes").bfloat16
     values = np.array([1 + 2.0**-bits + 2.0**-52, -(1 + 2.0**-bits + 2.0**-50), 1 + 2.0**-bits, 3.0])
     codes = values.view(np.uint64)
     expected = fp.quantize(values, name)
