@@ -261,8 +261,7 @@ def _via_stages(rules: Rules, width: Width, source: Format) -> tuple[Stage, ...]
     via = get(rules.via)
     if holds(via, source) or not _fits(via, Rules(), width):
         return ()
-    mode = rules.via_rounding or ("nearest_even" if ROUNDINGS[rules.rounding].random_bits else rules.rounding)
-    return (_round_stage(via, Rules(rounding=mode, nan="max"), width, source),)
+    return (_round_stage(via, replace(rules.first, nan="max"), width, source),)
 
 
 def _after(fmt: Format, rules: Rules, result: Width | None) -> str | tuple[int, int] | None:

@@ -219,8 +219,7 @@ def encode(
             magnitude = Fraction(0)
     if rules.via is not None:
         via = get(rules.via)
-        first = Rules(rounding=rules.via_rounding or ("nearest_even" if mode.random_bits else mode.name))
-        middle = decode(encode(_number(negative, magnitude), via, first), via)
+        middle = decode(encode(_number(negative, magnitude), via, rules.first), via)
         if magnitude != "nan":
             negative, magnitude = exact(middle)
     if magnitude == "nan":

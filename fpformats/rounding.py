@@ -118,6 +118,12 @@ class Rules:
     #: number of random bits, where the implementation fixes it
     random_bits: int | None = None
 
+    @property
+    def first(self) -> Rules:
+        """The rules of the rounding to `via`."""
+        mode = "nearest_even" if ROUNDINGS[self.rounding].random_bits else self.rounding
+        return Rules(rounding=self.via_rounding or mode)
+
     def overflow_of(self, has_inf: bool) -> str:
         """The overflow rule in force: a format with an infinity overflows to it, others saturate."""
         return self.overflow or ("nonfinite" if has_inf else "saturate")

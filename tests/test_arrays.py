@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -131,8 +133,10 @@ def test_torch_tensors():
         fp.quantize(torch.ones(2, dtype=torch.complex64), "e4m3")
 
 
-def test_jax_arrays():
-    jax = pytest.importorskip("jax", reason="jax is not installed")
+def test_jax_arrays(need):
+    need(SimpleNamespace(available=lambda: None if find_spec("jax") else "jax is not installed"))
+    import jax
+
     x = jax.numpy.array(VALUES, dtype=jax.numpy.float32)
     got = fp.quantize(x, "e4m3")
     assert isinstance(got, jax.Array)

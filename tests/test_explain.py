@@ -149,6 +149,14 @@ def test_a_format_without_subnormals():
     assert (told.below.value, told.above.value, told.discarded, told.value) == (0, Fraction(1, 4), Fraction(2, 5), 0)
 
 
+def test_a_profile_s_first_rounding_has_a_mode_of_its_own():
+    """torch: a double between 2^-127 and the next float32 goes to the even one, though E8M0 then rounds ties away."""
+    x = 2.0**-127 * (1 + 2.0**-23)
+    e = explain(x, "e8m0", profile="torch")
+    assert (e.via, e.code, e.value) == (Fraction(1, 2**127), 0x00, Fraction(1, 2**127))
+    assert fp.encode(np.array([x]), "e8m0", profile="torch").tolist() == [0x00]
+
+
 def test_double_rounding_through_a_profile():
     """1 + 2^-4 + 2^-40 is above the midpoint of 1 and 1.125, but not once it has been through float32."""
     x = 1 + 2.0**-4 + 2.0**-40

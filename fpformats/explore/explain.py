@@ -273,8 +273,7 @@ def explain(
             start = -0.0 if negative else Fraction(0)
             events = (f"flush: {SUBNORMALS[rules.subnormals]} ({source})",)
     if rules.via is not None:
-        first = Rules(rounding="nearest_even" if mode.random_bits else mode.name)
-        start = reference.decode(reference.encode(start, rules.via, first), rules.via)
+        start = reference.decode(reference.encode(start, rules.via, rules.first), rules.via)
     negative, magnitude = reference.exact(start)
     if isinstance(magnitude, str):
         steps = _special(magnitude, negative, fmt, rules)
