@@ -211,7 +211,7 @@ def encode(
     ('0x7e', '0x7c')
     """
     fmt = get(fmt)
-    mode = rounding_row(rules.rounding)
+    rounding_row(rules.rounding)  # an unknown name ends here
     overflow = rules.overflow_of(fmt.has_inf)
     negative, magnitude = exact(x)
     if rules.subnormals == "flush_inputs" and source is not None and magnitude not in ("nan", "inf"):

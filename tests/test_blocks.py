@@ -1022,3 +1022,26 @@ def test_decode_into_out(recipe, dtype):
         made.decode(out=np.empty((48, 71), np.float32))
     with pytest.raises(TypeError, match="dtype"):
         made.decode(out=np.empty((48, 70), np.float64))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 5, 16])
+@pytest.mark.parametrize(
+    "recipe", ["mxfp8", "nvfp4_direct", "fp8_e4m3_1x128_torchao_blockwise", "fp8_e4m3_row_torchao"]
+)
+def test_large_block_results(recipe: str, offset: int) -> None:
+    """From 2^25 bytes on values are written past the caches: wherever they begin, nothing beside them is."""
+    columns = 528 if "row" in recipe else 512
+    shape = ((1 << 23) // columns + 3, columns)
+    x = (np.arange(shape[0] * columns, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(2)).view(np.float32)
+    x = x.reshape(shape)
+    room = np.full(x.size + 64, 7, np.float32)
+    out = room[offset : offset + x.size].reshape(shape)
+    made = fp.encode_blocks(x, recipe)
+    for write in (lambda: fp.quantize(x, recipe, out=out), lambda: made.decode(out=out)):
+        room[:] = 7
+        assert write() is out
+        for first in range(0, shape[0], 1000):
+            few = slice(first, first + 1000)
+            np.testing.assert_array_equal(out[few], fp.encode_blocks(x[few], recipe).decode())
+        assert (room[:offset] == 7).all()
+        assert (room[offset + x.size :] == 7).all()
