@@ -147,3 +147,25 @@ def test_files_that_are_none(tmp_path, ending):
 def test_an_axis_of_length_one_has_any_stride():
     x = np.arange(6, dtype=np.float32)
     assert fp.quantize(x.reshape(1, -1), "e4m3", out=x[None]).tolist() == [x.tolist()]
+
+
+def test_a_format_high_up_in_the_source():
+    """2^(exponent + dropped bits) is no float32 there, so adding and subtracting it would not round."""
+    high = fp.Format("high", exponent_bits=7, mantissa_bits=2, bias=10)
+    x = np.float32([1.1, -3.3e38, 2.0**116 * 1.3, 2.0**117 * 1.6, 7.7e30, 2.0**-9, 3e-4, np.inf])
+    expected = [float(reference.decode(reference.encode(v, high), high)) for v in x.tolist()]
+    assert fp.quantize(x, high).tolist() == expected
+    assert fp.encode(x, high).tolist() == [reference.encode(v, high) for v in x.tolist()]
+
+
+@pytest.mark.parametrize("bits", [43, 47, 50])
+def test_wide_integers_into_wide_formats(bits):
+    """Beyond 2^53 an integer is cut to 53 bits, no fewer, before it is rounded."""
+    wide = fp.Format("wide", exponent_bits=9, mantissa_bits=bits)
+    rng = np.random.default_rng(bits)
+    tops = rng.integers(1 << bits, 1 << (bits + 1), 50).tolist()
+    x = [
+        (top << size - bits) + (1 << size - bits - 1) + part for top in tops for size in (55, 63) for part in (-1, 0, 1)
+    ]
+    x = np.array(x, np.uint64)
+    assert fp.encode(x, wide).tolist() == [reference.encode(v, wide) for v in x.tolist()]
