@@ -1,0 +1,123 @@
+"""The table of expected differences agrees with itself, with `encode` and with the profiles; no peer is needed.
+
+`tests/test_differences_live.py` asks the peers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fpformats as fp
+from fpformats.profiles import PROFILES
+from fpformats.registry import FORMATS
+from fpformats.testing import differences, peers
+from fpformats.testing.difference import every_number
+from fpformats.testing.differences import expected_codes
+from fpformats.testing.seen import NO_CODE, Numbers
+from fpformats.testing.words import AS_MAGNITUDE, INPUTS, OUTCOMES, SOME_NAN
+
+CASTS = [(peer, fmt, source) for peer in peers() for fmt, sources in peer.casts.items() for source in sources]
+TITLES = [f"{peer.name}-{fmt}-{source}" for peer, fmt, source in CASTS]
+
+
+def encoded(source, fmt, **options):
+    """What `encode` gives for numbers held as codes, with NO_CODE where it raises for NaN."""
+    can = fp.get(fmt).has_nan or "profile" in options
+    codes = fp.convert(source.bits, source.format, fmt, **({} if can else {"nan": "zero"}), **options).astype(np.int64)
+    return codes if can else np.where(np.isnan(source.wide()), NO_CODE, codes)
+
+
+def shown(source, i):
+    return f"x = {source.text(int(i))}"
+
+
+def test_rows_are_well_formed():
+    assert len({str(row) for row in differences()}) == len(differences())
+    for row in differences():
+        assert row.formats and set(row.formats) <= set(row.peer.casts), row
+        assert row.inputs in INPUTS, row
+        for told in (row.theirs, row.ours):
+            assert isinstance(told, tuple) or told in OUTCOMES or told in (SOME_NAN, AS_MAGNITUDE), (row, told)
+        assert row.theirs != row.ours, row
+        assert row.reason and row.source, row
+        for fmt in row.formats:
+            assert fmt in FORMATS, row
+            assert set(row.sources) & set(row.peer.casts[fmt]) or not row.sources, row
+
+
+def test_every_profile_of_a_library_is_a_peer():
+    """Or it is a row of the standards' own family, or rounds at random: neither has one answer to compare."""
+    have = {peer.profile for peer in peers()}
+    assert set(PROFILES) - have == {"ptx_rs", "p3109_finite", "p3109_propagate", "p3109_none"}
+
+
+def test_words_are_all_used():
+    assert {row.inputs for row in differences()} == set(INPUTS)
+    assert {told for row in differences() for told in (row.theirs, row.ours) if isinstance(told, str)} == {
+        *OUTCOMES, SOME_NAN, AS_MAGNITUDE
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("peer", "fmt", "source"), CASTS, ids=TITLES)
+def test_cast(peer, fmt, source):
+    """Rows speak of different inputs; ours is what `encode` gives, theirs what it gives with the profile."""
+    x = every_number(fmt, source)
+    numbers = Numbers(x, fp.get(fmt), fmt in peer.through_fp32)
+    default = encoded(x, fmt)
+    by_profile = encoded(x, fmt, profile=peer.profile) if peer.profile and fmt in PROFILES[peer.profile].rows else None
+    theirs, told = expected_codes(peer, x, fmt), np.zeros(x.bits.size, bool)
+    reproduced = np.ones(x.bits.size, bool)
+    for row in differences(peer.name, fmt):
+        there = row.holds(numbers)
+        both = there & told
+        assert not both.any(), f"{row}: another row speaks of {shown(x, both.argmax())} too"
+        told |= there
+        wrong = there & (row.codes(numbers, "ours") != default)
+        assert not wrong.any(), f"{row}: ours is not {row.ours!r} for {shown(x, wrong.argmax())}"
+        same = there & (theirs == default)
+        assert not same.any() or row.theirs == SOME_NAN, f"{row}: no difference for {shown(x, same.argmax())}"
+        if row.profile is None:
+            reproduced &= ~there
+        else:
+            wrong = there & (by_profile != theirs)
+            assert not wrong.any(), f"{row}: profile={row.profile!r} does not give it for {shown(x, wrong.argmax())}"
+    if by_profile is not None and source in peer.profiled:
+        more = reproduced & ~told & (by_profile != default)
+        assert not more.any(), f"profile={peer.profile!r} differs where no row says so: {shown(x, more.argmax())}"
+
+
+@pytest.mark.parametrize("row", differences(), ids=str)
+def test_row_speaks_of_something(row):
+    """For each of its formats, from one of its sources at least."""
+    for fmt in row.formats:
+        found = [
+            row.holds(row.numbers(every_number(fmt, source), fmt)).any()
+            for source in row.sources or row.peer.casts[fmt]
+            if source in row.peer.casts[fmt]
+        ]
+        assert any(found), f"{row}: no input of {fmt} is meant"
+
+
+def test_names_are_checked():
+    with pytest.raises(ValueError, match="peer='pytorch': one of torch, ml_dtypes"):
+        differences("pytorch")
+    with pytest.raises(ValueError, match="e4m4"):
+        differences(fmt="e4m4")
+    assert differences("numpy", "float8_e4m3fn") == ()
+
+
+def test_known_answers():
+    """Worked out by hand."""
+    def theirs(name, fmt, x):
+        peer = next(peer for peer in peers() if peer.name == name)
+        rows = differences(name, fmt)
+        return expected_codes(peer, rows[0].numbers(x).source, fmt).tolist()
+
+    tie = 1 + 2.0**-4 + 2.0**-40  # float32 sees 1.0625, the midpoint of 0x38 = 1 and 0x39 = 1.125
+    assert theirs("torch", "e4m3", np.float64([tie, -tie, 1.0, 500.0])) == [0x38, 0xB8, 0x38, 0x7E]
+    assert theirs("ml_dtypes", "e4m3", np.float32([464, 464.00003, -np.inf])) == [0x7E, 0x7F, 0xFF]
+    assert theirs("ml_dtypes", "e8m0", np.float32([1.5, 6.0, 0.0, -1.0])) == [128, 130, 0xFF, 0xFF]
+    assert theirs("torch", "e8m0", np.float32([2.0**-127 * 1.25, -6.0, -0.0])) == [1, 130, 0]
+    assert theirs("cuda_satfinite", "e8m0", np.float32([1.0, 1.0000001, -1.0000001, np.inf])) == [127, 128, 128, 254]
+    assert theirs("numpy", "fp16", np.uint32([0x7F800001, 0xFFA12345]).view(np.float32)) == [0x7C01, 0xFD09]
