@@ -38,8 +38,8 @@ class Peer:
         The targets to which float64 goes by way of float32.
     profile : str or None
         The profile that acts as this peer does, where there is one.
-    profiled : tuple of str
-        The source types that this profile speaks of.
+    unprofiled : tuple of (str, str)
+        The casts (target, source type) of which this profile does not speak: its NaN codes are of other sources.
     live : bool
         Whether a test asks the peer itself; the others are known from the sources that their rows name.
     """
@@ -50,7 +50,7 @@ class Peer:
     casts: Mapping[str, tuple[str, ...]] = field(hash=False)
     through_fp32: tuple[str, ...] = ()
     profile: str | None = None
-    profiled: tuple[str, ...] = ("float16", "float32", "float64", "bfloat16")
+    unprofiled: tuple[tuple[str, str], ...] = ()
     live: bool = True
 
 

@@ -18,7 +18,7 @@ _FP8 = "e4m3 e5m2 e4m3fnuz e5m2fnuz"
 _TORCH = f"fp16 bf16 {_FP8} e8m0"
 _ML = f"bf16 e3m4 e4m3_ieee {_FP8} e4m3b11fnuz e2m3 e3m2 e2m1 e8m0"
 _CUDA = "e4m3 e5m2 e2m3 e3m2 e2m1 e8m0 ue5m3 fp16 bf16"
-_SAME_TYPE = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
+_SAME_TYPE = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
 
 
 def _casts(formats: str, sources: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -35,13 +35,13 @@ PEERS: dict[str, Peer] = {
     for row in (
         Peer("torch", "`x.to(dtype)` on an x86-64 CPU", "2.13.0", _casts(_TORCH, _ALL), tuple(_TORCH.split()), "torch"),
         Peer("ml_dtypes", "`x.astype(dtype)`", "0.6.0", _casts(_ML, _ALL) | {"fp16": ("bfloat16",)}, tuple(_ML.split()), "ml_dtypes"),
-        Peer("numpy", "`x.astype(dtype)` on x86-64", "2.4.6", {"fp16": _WIDE, "fp32": ("float16", "float64"), "fp64": ("float16", "float32")}, (), "numpy"),
+        Peer("numpy", "`x.astype(dtype)` on x86-64", "2.4.6", {"fp16": _WIDE, "fp32": ("float16", "float64")}, (), "numpy"),
         Peer("jax", "`x.astype(dtype)` on a CPU, by XLA, with 64-bit types enabled", "0.10.2", _casts(f"fp16 bf16 e3m4 e4m3_ieee {_FP8} e4m3b11fnuz e2m1 e8m0", _ALL), ("fp16", "bf16")),
         Peer("gfloat", "`round_ndarray(..., sat=False)` and `encode_ndarray`", "0.5.2", _casts("fp16 bf16 e4m3 e5m2 e8m0", _WIDE)),
         Peer("gfloat_sat", "`round_ndarray(..., sat=True)` and `encode_ndarray`", "0.5.2", _casts("fp16 bf16 e4m3 e5m2 e2m3 e3m2 e2m1 e8m0 int8", _WIDE)),
-        Peer("cuda_satfinite", "CUDA's headers on the host: `__NV_SATFINITE`, e8m0 as its constructor (round up)", "13.5", _casts(_CUDA, _WIDE), (), "cuda_satfinite", ("float32",)),
-        Peer("cuda_nosat", "CUDA's headers on the host: `__NV_NOSAT`, e8m0 rounded up", "13.5", _casts("e4m3 e5m2 e8m0 ue5m3", _WIDE), (), "cuda_nosat", ("float32",)),
-        Peer("onnx", "Cast in the reference evaluator, `saturate=1`", "1.23.2", _casts(f"fp16 bf16 {_FP8} e2m1 e8m0", _ALL), ("bf16", *_FP8.split(), "e2m1", "e8m0"), "onnx"),
+        Peer("cuda_satfinite", "CUDA's headers on the host: `__NV_SATFINITE`, e8m0 as its constructor (round up)", "13.5", _casts(_CUDA, _WIDE), (), "cuda_satfinite", (("e4m3", "float64"), ("e5m2", "float64"))),
+        Peer("cuda_nosat", "CUDA's headers on the host: `__NV_NOSAT`, e8m0 rounded up", "13.5", _casts("e4m3 e5m2 e8m0 ue5m3", _WIDE), (), "cuda_nosat", (("e4m3", "float64"), ("e5m2", "float64"))),
+        Peer("onnx", "Cast in the reference evaluator, `saturate=1`", "1.23.2", _casts(f"fp16 bf16 {_FP8} e2m1 e8m0", _ALL), ("bf16", *_FP8.split(), "e2m1", "e8m0"), "onnx", (("fp16", "bfloat16"),)),
         Peer("onnx_nosaturate", "Cast in the reference evaluator, `saturate=0`", "1.23.2", _casts(f"{_FP8} e8m0", _ALL), (*_FP8.split(), "e8m0"), "onnx_nosaturate"),
         Peer("torch<=2.12", "`x.to(dtype)` on a CPU", "2.10 to 2.12", _casts(_TORCH, _ALL), tuple(_TORCH.split()), "torch<=2.12", live=False),
         Peer("torch_cuda", "`x.to(dtype)` on sm_89 and newer", "2.13", _casts(_TORCH, _ALL), tuple(_TORCH.split()), "torch_cuda", live=False),
@@ -92,7 +92,9 @@ def _rows(
 ROWS: tuple[Difference, ...] = tuple(sorted((
     # float64 rounded twice
     *_rows("torch torch<=2.12 torch_cuda", _but(_TORCH, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "c10's constructors take float; measured", ("float64",)),
-    *_rows("ml_dtypes onnx onnx_nosaturate tensorflow", _but(_ML, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
+    *_rows("ml_dtypes onnx_nosaturate tensorflow", _but(_ML, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
+    *_rows("onnx", _but(_ML, "e8m0 e5m2"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
+    *_rows("onnx", "e5m2", f"{_TWICE}, below overflow", "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
     *_rows("jax", "fp16", _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "measured; XLA rounds float64 to 8 bits and fewer once", ("float64",)),
     *_rows("jax", "bf16", f"{_TWICE}, from 2^-126 up", "nearest value to float32(x)", _NEAREST, _DOUBLE, "measured", ("float64",)),
     *_rows("jax", "bf16", "float64 that are subnormal in float32", "zero", _NEAREST, "XLA's CPU threads flush subnormal float32 results to zero", "measured", ("float64",)),
@@ -100,8 +102,8 @@ ROWS: tuple[Difference, ...] = tuple(sorted((
     *_rows("ml_dtypes jax gfloat cuda_nosat onnx_nosaturate torch<=2.12 tensorflow ocp_nonsaturating", "e4m3", _OVERFLOW, _QUIET, _LARGEST, _TO_NAN, "OFP8 table 2, non-saturating"),
     *_rows("torch ml_dtypes jax onnx_nosaturate torch<=2.12 torch_cuda", "e4m3fnuz e5m2fnuz e4m3b11fnuz", _OVERFLOW, _QUIET, _LARGEST, _TO_NAN, "arXiv:2206.02915"),
     *_rows("amd_fnuz", "e4m3fnuz e5m2fnuz", "infinities", _QUIET, _LARGEST, "saturates finite numbers only", "amd_hip_fp8.h"),
-    *_rows("cuda_satfinite onnx torch_compile ptx_satfinite ocp", "e5m2", _OVERFLOW, _LARGEST, "infinity", _SATURATES, "OFP8 table 2, saturating; PTX ISA, cvt.satfinite"),
-    *_rows("gfloat_sat", "fp16 bf16 e5m2", _OVERFLOW, _LARGEST, "infinity", "asked to saturate", "measured"),
+    *_rows("cuda_satfinite onnx torch_compile ptx_satfinite ocp", "e5m2", "overflow in one rounding, infinities included", _LARGEST, "infinity", _SATURATES, "OFP8 table 2, saturating; PTX ISA, cvt.satfinite"),
+    *_rows("gfloat_sat", "fp16 bf16 e5m2", "overflow in one rounding, infinities included", _LARGEST, "infinity", "asked to saturate", "measured"),
     *_rows("cuda_nosat", "ue5m3", _OVERFLOW, _QUIET, _LARGEST, _NO_INF, "cuda_fp8.h"),
     # codes of NaN
     *_rows("torch torch<=2.12 torch_cuda", "e5m2", "NaN", (0x7F, 0xFF), _QUIET, _NAN_CODE, "torch/headeronly/util/Float8_e5m2.h"),
@@ -111,8 +113,8 @@ ROWS: tuple[Difference, ...] = tuple(sorted((
     *_rows("torch_cuda", "e4m3", "-NaN", (0x7F, 0x7F), _QUIET, "the sign of NaN is dropped by the instruction", "ATen/native/cuda/Copy.cu; SASS F2FP.SATFINITE.E4M3"),
     *_rows("numpy", "fp16", "NaN whose top payload bits are not those of the quiet NaN", "NaN with its top payload bits", _QUIET, "payload bits are kept, signalling ones too", "numpy/_core/src/common/half.hpp"),
     *_rows("onnx", "fp16", "NaN whose top payload bits are not those of the quiet NaN", "NaN with its top payload bits", _QUIET, "NumPy's cast: payload bits are kept", "measured", _WIDE),
-    *_rows("numpy", "fp32 fp64", "NaN whose top payload bits are not those of the quiet NaN", "NaN with its top payload bits", _QUIET, "payload bits are kept, signalling ones too", "numpy/_core/src/common/half.hpp", ("float16",), profile=False),
-    *_rows("numpy", "fp32 fp64", "signalling or extended NaN", "NaN with its top payload bits, quieted", _QUIET, "payload bits are kept by the instruction, the quiet bit is set (IEEE 754 6.2.3)", "measured", _WIDE, profile=False),
+    *_rows("numpy", "fp32", "NaN whose top payload bits are not those of the quiet NaN", "NaN with its top payload bits", _QUIET, "payload bits are kept, signalling ones too", "numpy/_core/src/common/half.hpp", ("float16",), profile=False),
+    *_rows("numpy", "fp32", "signalling or extended NaN", "NaN with its top payload bits, quieted", _QUIET, "payload bits are kept by the instruction, the quiet bit is set (IEEE 754 6.2.3)", "measured", _WIDE, profile=False),
     *_rows("jax", "fp16", "signalling or extended NaN", "NaN with its top payload bits, quieted", _QUIET, "payload bits are kept by the instruction (F16C)", "measured", ("float32", "bfloat16")),
     *_rows("jax", "e5m2", "NaN", (0x7F, 0x7F), _QUIET, "XLA goes another way for 16-bit sources, which drops the sign", "measured", ("float16", "bfloat16")),
     *_rows("gfloat gfloat_sat", "e4m3", "+NaN", (0xFF, 0xFF), _QUIET, "one NaN, the last code", "measured"),
@@ -130,7 +132,8 @@ ROWS: tuple[Difference, ...] = tuple(sorted((
     # scales
     *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", _TIES, "value above", "value below", _UP_TIES, "c10/util/Float8_e8m0fnu.h; measured"),
     *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", _GAP, "code 1", "code 0", _SUBNORMAL, "c10/util/Float8_e8m0fnu.h; measured"),
-    *_rows("torch ml_dtypes jax gfloat torch<=2.12 torch_cuda", "e8m0", _OVERFLOW, _QUIET, _LARGEST, _NO_INF, "measured"),
+    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", "x >= 1.5 * 2^127, infinity included", _QUIET, _LARGEST, _NO_INF, "measured"),
+    *_rows("gfloat", "e8m0", _OVERFLOW, _QUIET, _LARGEST, _NO_INF, "measured"),
     *_rows("torch torch<=2.12 torch_cuda", "e8m0", _BELOW, AS_MAGNITUDE, "code 0", _SIGN, "measured"),
     *_rows("ml_dtypes jax", "e8m0", _NEGATIVE, (0xFF, 0xFF), "code 0", "a negative number is no scale: NaN", "measured"),
     *_rows("ml_dtypes jax", "e8m0", "zeros", (0xFF, 0xFF), "code 0", "zero is no scale: NaN", "measured"),
@@ -145,6 +148,6 @@ ROWS: tuple[Difference, ...] = tuple(sorted((
     *_rows("cuda_satfinite cuda_nosat ptx_satfinite", "ue5m3", "negative numbers that do not round to zero", AS_MAGNITUDE, "code 0", _SIGN, "cuda_fp8.h"),
     # TF32
     *_rows("ptx_rna_tf32", "tf32", _TIES, "value above", "value below", "ties away from zero", "PTX ISA, cvt.rna.tf32"),
-    *_rows("ptx_rna_tf32", "tf32", "NaN", (0x3FE00, 0x3FE00), _QUIET, _NAN_CODE, "B200 recordings"),
+    *_rows("ptx_rna_tf32", "tf32", "-NaN", (0x3FE00, 0x3FE00), _QUIET, _NAN_CODE, "B200 recordings"),
     *_rows("tf32_truncate", "tf32", "values between two, nearer to the upper", "value below", _NEAREST, "the low bits are not read: rounded toward zero", "MMA-Sim"),
 ), key=lambda row: list(PEERS).index(row.peer.name)))  # fmt: skip

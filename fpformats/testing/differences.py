@@ -10,7 +10,6 @@ from ..registry import get_element
 from .difference import Difference, Peer
 from .difference_rows import PEERS, ROWS
 from .seen import Numbers
-from .source import Source
 from .words import AS_MAGNITUDE
 
 __all__ = ["differences", "expected_codes", "peers"]
@@ -76,17 +75,12 @@ def differences(peer: str | None = None, fmt: str | Format | None = None) -> tup
     )
 
 
-def expected_codes(peer: Peer, source: Source, fmt: str | Format) -> NDArray[np.int64]:
+def expected_codes(peer: Peer, numbers: Numbers) -> NDArray[np.int64]:
     """What the rows say that a peer gives: our default, and each of its rows where that holds. -1 stands for an error."""
-    target = get_element(fmt)
-    return _expected(peer, Numbers(source, target, target.name in peer.through_fp32))
-
-
-def _expected(peer: Peer, numbers: Numbers) -> NDArray[np.int64]:
-    codes = numbers.by_default(numbers.x)
+    codes = numbers.default
     for row in differences(peer.name, numbers.fmt):
         there = row.holds(numbers)
         if there.any():
-            theirs = _expected(peer, numbers.absolute) if row.theirs == AS_MAGNITUDE else row.codes(numbers)
+            theirs = expected_codes(peer, numbers.absolute) if row.theirs == AS_MAGNITUDE else row.codes(numbers)
             codes = np.where(there, theirs, codes)
     return codes.astype(np.int64)

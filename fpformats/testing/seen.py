@@ -88,7 +88,7 @@ class Numbers:
         return np.maximum(index, 0)
 
     def nearest(self, v: Array) -> Array:
-        """The code, without sign, of the magnitude nearest to |v|, ties to the even line; `top` for what overflows."""
+        """The code, without sign, of the magnitude nearest to |v|, ties to the even code; `top` for what overflows."""
         if self.fmt.name in ("fp32", "fp64"):  # too many values to list; IEEE 754 says what the machine gives
             with np.errstate(all="ignore"):
                 narrow = np.abs(v).astype(f"f{self.fmt.bits // 8}")
@@ -96,9 +96,18 @@ class Numbers:
         grid, low = magnitudes(self.fmt), self.below(v)
         middle = self.middle_above(low)
         mag = np.abs(np.where(np.isnan(v), 0, v))
-        odd = (low + self.fmt.min_line) & 1 == 1
-        up = (mag > middle) | ((mag == middle) & odd)
+        up = (mag > middle) | ((mag == middle) & (low & 1 == 1))
         return np.minimum(low + up, grid.size - 1)
+
+    @cached_property
+    def nearest_x(self) -> Array:
+        """`nearest` of x."""
+        return self.nearest(self.x)
+
+    @cached_property
+    def nearest_seen(self) -> Array:
+        """`nearest` of what is seen."""
+        return self.nearest_x if self.seen is self.x else self.nearest(self.seen)
 
     def middle_above(self, low: Array) -> Array:
         """The midpoint above the magnitude of each code; beyond the last, infinity."""
@@ -123,9 +132,13 @@ class Numbers:
             return np.full(self.x.shape, NO_CODE)
         return self.signed(self.fmt.nan_code)
 
-    def by_default(self, v: Array) -> Array:
-        """What `encode` gives without further arguments for numbers of these signs and magnitudes |v|."""
-        nearest = self.nearest(v)
+    @cached_property
+    def default(self) -> Array:
+        """What `encode` gives for them without further arguments."""
+        return self.saturated(self.nearest_x)
+
+    def saturated(self, nearest: Array) -> Array:
+        """The code by default where `nearest` is the magnitude's."""
         code = self.signed(np.where(nearest >= self.top, self.end, nearest))
         if not self.fmt.signed:
             code = np.where(self.negative, 0, code)

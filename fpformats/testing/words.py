@@ -25,12 +25,12 @@ _SMALLEST_FP32 = 2.0**-126
 # --- which inputs -------------------------------------------------------------------------------
 def _overflows(n: Numbers) -> Array:
     """The rounded magnitude is beyond the largest value; of an unsigned format's inputs the positive ones."""
-    return ~n.nan & (n.nearest(n.seen) >= n.top) & (n.fmt.signed | ~n.negative)
+    return ~n.nan & (n.nearest_seen >= n.top) & (n.fmt.signed | ~n.negative)
 
 
 def _second_rounding(n: Numbers) -> Array:
     """Rounding x and rounding what binary32 keeps of it give two results."""
-    return ~n.nan & (n.by_default(n.x) != n.by_default(n.seen))
+    return ~n.nan & (n.nearest_x != n.nearest_seen) & (n.default != n.saturated(n.nearest_seen))
 
 
 def _normal(n: Numbers) -> Array:
@@ -41,7 +41,7 @@ def _odd_tie(n: Numbers) -> Array:
     """What is seen is a midpoint, and x goes to the value below it."""
     low = n.below(n.seen)
     middle = np.abs(n.seen) == n.middle_above(low)
-    return middle & (n.nearest(n.x) == low) & (low < n.fmt.max_code) & (n.fmt.signed | ~n.negative)
+    return middle & (n.nearest_x == low) & (low < n.fmt.max_code) & (n.fmt.signed | ~n.negative)
 
 
 def _inexact_down(n: Numbers) -> Array:
@@ -49,12 +49,12 @@ def _inexact_down(n: Numbers) -> Array:
     low, mag = n.below(n.seen), np.abs(n.seen)
     inside = (mag > n.fmt.smallest_subnormal) & (mag < n.fmt.max)
     between = mag != magnitudes(n.fmt)[np.minimum(low, n.top)]
-    return inside & between & (n.nearest(n.x) == low) & (n.fmt.signed | ~n.negative)
+    return inside & between & (n.nearest_x == low) & (n.fmt.signed | ~n.negative)
 
 
 def _inexact_up(n: Numbers) -> Array:
     """x goes to the value above it, or beyond all of them from below infinity."""
-    return ~n.nan & np.isfinite(n.x) & (n.nearest(n.x) > n.below(n.x))
+    return ~n.nan & np.isfinite(n.x) & (n.nearest_x > n.below(n.x))
 
 
 def _below_min(n: Numbers) -> Array:
@@ -68,21 +68,24 @@ INPUTS: dict[str, Callable[[Numbers], Array]] = {
     "NaN whose top payload bits are not those of the quiet NaN": lambda n: n.nan & (_payload(n) != n.quiet_nan()),
     "signalling or extended NaN": lambda n: n.nan & (_quieted(n) != n.quiet_nan()),
     "overflow, infinities included": _overflows,
+    "overflow in one rounding, infinities included": lambda n: _overflows(n) & (n.nearest_x >= n.top),
     "infinities": lambda n: np.isinf(n.seen) & (n.fmt.signed | ~n.negative),
     "float64 that float32 takes to a midpoint, from the other side": _second_rounding,
     "float64 that float32 takes to a midpoint, from the other side, from 2^-126 up": lambda n: _second_rounding(n) & _normal(n),
-    "float64 that are subnormal in float32": lambda n: ~n.nan & ~_normal(n) & (n.nearest(n.x) != 0),
+    "float64 that float32 takes to a midpoint, from the other side, below overflow": lambda n: _second_rounding(n) & ~_overflows(n),
+    "float64 that are subnormal in float32": lambda n: ~n.nan & ~_normal(n) & (n.nearest_x != 0),
     "ties, where even is down": _odd_tie,
     "values between two, nearer to the lower": _inexact_down,
     "values between two, nearer to the upper": _inexact_up,
     "2^-127 < x < 1.5 * 2^-127": lambda n: (n.seen > 2.0**-127) & (n.seen < 1.5 * 2.0**-127),
     "0 < x <= 2^-127": lambda n: (n.seen > 0) & (n.seen <= 2.0**-127),
     "x > 2^127, infinity included": lambda n: n.seen > 2.0**127,
+    "x >= 1.5 * 2^127, infinity included": lambda n: n.seen >= 1.5 * 2.0**127,
     "0 < x < 1.5 * 2^-128": lambda n: (n.seen > 0) & (n.seen < 1.5 * 2.0**-128),
     "zeros": lambda n: n.seen == 0,
     "negative numbers": lambda n: n.seen < 0,
     "negative numbers below minus the smallest value": _below_min,
-    "negative numbers that do not round to zero": lambda n: (n.seen < 0) & (n.nearest(n.seen) > 0),
+    "negative numbers that do not round to zero": lambda n: (n.seen < 0) & (n.nearest_seen > 0),
 }  # fmt: skip
 
 
@@ -108,8 +111,8 @@ AS_MAGNITUDE = "what |x| gives"
 
 #: `SOME_NAN` and `AS_MAGNITUDE` are not here: the first is no single code, the second depends on the peer's other rows.
 OUTCOMES: dict[str, Callable[[Numbers], Array]] = {
-    "nearest value": lambda n: n.by_default(n.x),
-    "nearest value to float32(x)": lambda n: n.by_default(n.seen),
+    "nearest value": lambda n: n.default,
+    "nearest value to float32(x)": lambda n: n.saturated(n.nearest_seen),
     "largest value": lambda n: n.signed(n.fmt.max_code),
     "+largest value": lambda n: np.full(n.x.shape, n.fmt.max_code),
     "infinity": lambda n: n.signed(n.end),
