@@ -23,9 +23,16 @@ CASTS = [(peer, fmt, source) for peer in peers() for fmt, sources in peer.casts.
 TITLES = [f"{peer.name}-{fmt}-{source}" for peer, fmt, source in CASTS]
 
 
-@lru_cache(maxsize=256)
-def numbers(fmt, source, through):
-    return Numbers(every_number(fmt, source), fp.get(fmt), through)
+@lru_cache(maxsize=64)
+def numbers(fmt, source, through, level=1):
+    return Numbers(every_number(fmt, source, level), fp.get(fmt), through)
+
+
+@lru_cache(maxsize=64)
+def nan_codes(fmt):
+    """Whether each code is a NaN; of formats too wide to list, nothing."""
+    bits = fp.get(fmt).bits
+    return np.isnan(fp.decode(np.arange(1 << bits, dtype=np.uint16), fmt)) if bits <= 16 else np.zeros(1, bool)
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,8 @@ __all__ = ["AS_MAGNITUDE", "INPUTS", "NOT_A_CODE", "OUTCOMES", "SOME_NAN"]
 Array = NDArray[Any]
 #: in an array of codes: the peer gives an integer that is none
 NOT_A_CODE = -2
-_SMALLEST_FP32 = 2.0**-126
+#: numbers from here on are normal in float32 after rounding to 24 bits: what a processor calls not tiny
+_NOT_TINY = 2.0**-126 - 2.0**-151
 
 
 # --- which inputs -------------------------------------------------------------------------------
@@ -34,7 +35,7 @@ def _second_rounding(n: Numbers) -> Array:
 
 
 def _normal(n: Numbers) -> Array:
-    return np.abs(n.seen) >= _SMALLEST_FP32
+    return np.abs(n.x) >= _NOT_TINY
 
 
 def _odd_tie(n: Numbers) -> Array:
@@ -78,6 +79,7 @@ INPUTS: dict[str, Callable[[Numbers], Array]] = {
     "values between two, nearer to the lower": _inexact_down,
     "values between two, nearer to the upper": _inexact_up,
     "2^-127 < x < 1.5 * 2^-127": lambda n: (n.seen > 2.0**-127) & (n.seen < 1.5 * 2.0**-127),
+    "0 < x < 2^-127": lambda n: (n.seen > 0) & (n.seen < 2.0**-127),
     "0 < x <= 2^-127": lambda n: (n.seen > 0) & (n.seen <= 2.0**-127),
     "x > 2^127, infinity included": lambda n: n.seen > 2.0**127,
     "x >= 1.5 * 2^127, infinity included": lambda n: n.seen >= 1.5 * 2.0**127,
