@@ -5,40 +5,39 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import pytest
+from differing import check, is_nan, numbers
 
 import fpformats as fp
 from fpformats.profiles import PROFILES
 from fpformats.registry import FORMATS
 from fpformats.testing import differences, peers
-from fpformats.testing.difference import every_number
 from fpformats.testing.differences import expected_codes
-from fpformats.testing.seen import NO_CODE, Numbers
+from fpformats.testing.seen import NO_CODE
 from fpformats.testing.words import AS_MAGNITUDE, INPUTS, OUTCOMES, SOME_NAN
 
 CASTS = [(peer, fmt, source) for peer in peers() for fmt, sources in peer.casts.items() for source in sources]
 TITLES = [f"{peer.name}-{fmt}-{source}" for peer, fmt, source in CASTS]
 
 
-@lru_cache(maxsize=64)
-def numbers(fmt, source, through, level=1):
-    return Numbers(every_number(fmt, source, level), fp.get(fmt), through)
+def step(fmt):
+    """Of the formats with many values a seventh: a step that meets values, midpoints and their neighbours alike."""
+    return 7 if fp.get(fmt).bits > 8 else 1
+
+
+def inputs(peer, fmt, source):
+    return numbers(fmt, source, fmt in peer.through_fp32, step=step(fmt))
 
 
 @lru_cache(maxsize=64)
-def nan_codes(fmt):
-    """Whether each code is a NaN; of formats too wide to list, nothing."""
-    bits = fp.get(fmt).bits
-    return np.isnan(fp.decode(np.arange(1 << bits, dtype=np.uint16), fmt)) if bits <= 16 else np.zeros(1, bool)
-
-
-@lru_cache(maxsize=256)
 def encoded(fmt, source, profile=None):
     """What `encode` gives for all of them, with NO_CODE where it raises for NaN."""
-    x = every_number(fmt, source)
+    x = numbers(fmt, source, False, step=step(fmt)).source
     raises = not fp.get(fmt).has_nan and (profile is None or PROFILES[profile].rows[fmt].nan_codes is None)
     nan = np.isnan(x.wide()) if raises else np.zeros(x.bits.shape, bool)
     if raises and nan.any():
@@ -82,7 +81,7 @@ def test_words_are_all_used():
 @pytest.mark.parametrize(("peer", "fmt", "source"), CASTS, ids=TITLES)
 def test_cast(peer, fmt, source):
     """Rows speak of different inputs; ours is what `encode` gives, theirs what it gives with the profile."""
-    given = numbers(fmt, source, fmt in peer.through_fp32)
+    given = inputs(peer, fmt, source)
     x, default = given.source, encoded(fmt, source)
     by_profile = encoded(fmt, source, peer.profile) if peer.profile and fmt in PROFILES[peer.profile].rows else None
     theirs, told = expected_codes(peer, given), np.zeros(x.bits.size, bool)
@@ -111,11 +110,49 @@ def test_row_speaks_of_something(row):
     """For each of its formats, from one of its sources at least."""
     for fmt in row.formats:
         found = [
-            row.holds(numbers(fmt, source, fmt in row.peer.through_fp32)).any()
+            row.holds(inputs(row.peer, fmt, source)).any()
             for source in row.sources or row.peer.casts[fmt]
             if source in row.peer.casts[fmt]
         ]
         assert any(found), f"{row}: no input of {fmt} is meant"
+
+
+def small_cast(row):
+    """The cast of the row with the fewest inputs among which it speaks of some."""
+    casts = [(fmt, s) for fmt in row.formats for s in row.sources or row.peer.casts[fmt] if s in row.peer.casts[fmt]]
+    casts.sort(key=lambda cast: (fp.get(cast[0]).bits, cast[1] != "float32"))
+    return next(given for given in (inputs(row.peer, *cast) for cast in casts) if row.holds(given).any())
+
+
+@pytest.mark.parametrize("row", differences(), ids=str)
+def test_a_wrong_table_and_a_changed_peer_fail(row):
+    """What the tests of live peers do when a row is missing or says something else, and when the peer changes."""
+    given = small_cast(row)
+    rows = differences(row.peer.name, given.fmt)
+    answers = expected_codes(row.peer, given)
+    there = row.holds(given)
+    if row.theirs == SOME_NAN:
+        other = int(np.flatnonzero(is_nan(given.fmt.name, np.arange(1 << given.fmt.bits)))[-1])
+        answers = np.where(there, other, answers)
+    others = [other for other in rows if other is not row]
+    ask = [row.peer, given, answers]
+
+    check(*ask, rows, "")
+    with pytest.raises(AssertionError, match="no row says that it differs|is out of date"):  # of others that build on it
+        check(*ask, others, "")
+    with pytest.raises(AssertionError, match=rf"{re.escape(str(row))}» is out of date: (no difference|all are ours)"):
+        check(row.peer, given, np.where(there, given.default, answers), rows, "")
+    if row.theirs != SOME_NAN:
+        with pytest.raises(AssertionError, match="is out of date: theirs is not"):
+            check(*ask, [*others, replace(row, theirs=(3, 3))], "")
+    for other in ("zeros", "NaN"):
+        if row.inputs != other:
+            with pytest.raises(AssertionError, match="out of date|no row says"):
+                check(*ask, [*others, replace(row, inputs=other)], "")
+    changed = answers.copy()
+    changed[int((~there & (given.x > 0.5) & (given.x < 2)).argmax())] ^= 1
+    with pytest.raises(AssertionError, match="no row says that it differs|is out of date"):
+        check(row.peer, given, changed, rows, "")
 
 
 def test_names_are_checked():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,12 +77,15 @@ def differences(peer: str | None = None, fmt: str | Format | None = None) -> tup
     )
 
 
-def expected_codes(peer: Peer, numbers: Numbers) -> NDArray[np.int64]:
+def expected_codes(peer: Peer, numbers: Numbers, rows: Sequence[Difference] | None = None) -> NDArray[np.int64]:
     """What the rows say that a peer gives: our default, and each of its rows where that holds. -1 stands for an error."""
+    rows = differences(peer.name, numbers.fmt) if rows is None else rows
     codes = numbers.default
-    for row in differences(peer.name, numbers.fmt):
+    for row in rows:
         there = row.holds(numbers)
-        if there.any():
-            theirs = expected_codes(peer, numbers.absolute) if row.theirs == AS_MAGNITUDE else row.codes(numbers)
-            codes = np.where(there, theirs, codes)
+        if there.any() and row.theirs == AS_MAGNITUDE:
+            others = [other for other in rows if other.theirs != AS_MAGNITUDE]
+            codes = np.where(there, expected_codes(peer, numbers.absolute, others), codes)
+        elif there.any():
+            codes = np.where(there, row.codes(numbers), codes)
     return codes.astype(np.int64)
