@@ -54,12 +54,14 @@ def shown(source, i):
 def test_rows_are_well_formed():
     assert len({str(row) for row in differences()}) == len(differences())
     for row in differences():
-        assert row.formats and set(row.formats) <= set(row.peer.casts), row
+        assert set(row.formats) <= set(row.peer.casts), row
+        assert row.formats, row
         assert row.inputs in INPUTS, row
         for told in (row.theirs, row.ours):
             assert isinstance(told, tuple) or told in OUTCOMES or told in (SOME_NAN, AS_MAGNITUDE), (row, told)
         assert row.theirs != row.ours, row
-        assert row.reason and row.source, row
+        assert row.reason, row
+        assert row.source, row
         for fmt in row.formats:
             assert fmt in FORMATS, row
             assert set(row.sources) & set(row.peer.casts[fmt]) or not row.sources, row
@@ -138,7 +140,9 @@ def test_a_wrong_table_and_a_changed_peer_fail(row):
     ask = [row.peer, given, answers]
 
     check(*ask, rows, "")
-    with pytest.raises(AssertionError, match="no row says that it differs|is out of date"):  # of others that build on it
+    with pytest.raises(
+        AssertionError, match=r"no row says that it differs|is out of date"
+    ):  # of others that build on it
         check(*ask, others, "")
     with pytest.raises(AssertionError, match=rf"{re.escape(str(row))}» is out of date: (no difference|all are ours)"):
         check(row.peer, given, np.where(there, given.default, answers), rows, "")
@@ -147,11 +151,11 @@ def test_a_wrong_table_and_a_changed_peer_fail(row):
             check(*ask, [*others, replace(row, theirs=(3, 3))], "")
     for other in ("zeros", "NaN"):
         if row.inputs != other:
-            with pytest.raises(AssertionError, match="out of date|no row says"):
+            with pytest.raises(AssertionError, match=r"out of date|no row says"):
                 check(*ask, [*others, replace(row, inputs=other)], "")
     changed = answers.copy()
     changed[int((~there & (given.x > 0.5) & (given.x < 2)).argmax())] ^= 1
-    with pytest.raises(AssertionError, match="no row says that it differs|is out of date"):
+    with pytest.raises(AssertionError, match=r"no row says that it differs|is out of date"):
         check(row.peer, given, changed, rows, "")
 
 
@@ -165,6 +169,7 @@ def test_names_are_checked():
 
 def test_known_answers():
     """Worked out by hand."""
+
     def theirs(name, fmt, x):
         peer = next(peer for peer in peers() if peer.name == name)
         rows = differences(name, fmt)

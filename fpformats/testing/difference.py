@@ -1,4 +1,4 @@
-"""What a row of the table of differences is: a peer, some inputs as data, what it makes of them, and what we make of them."""
+"""What a row of the table of differences is: a peer, some inputs as data, what it makes of them, and what we do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..format import Format
 from ..registry import get_element
 from .inputs import boundary_bits
 from .seen import Numbers
-from .source import Source, source_format
+from .source import Source
 from .words import AS_MAGNITUDE, INPUTS, OUTCOMES, SOME_NAN
 
 __all__ = ["Difference", "Peer", "every_number"]
@@ -144,7 +144,7 @@ class Difference:
         """
         told = getattr(self, side)
         if isinstance(told, tuple):
-            return np.where(numbers.negative, told[1], told[0])
+            return np.asarray(np.where(numbers.negative, told[1], told[0]))
         if told == SOME_NAN:
             return numbers.quiet_nan()
         if told == AS_MAGNITUDE:

@@ -47,12 +47,12 @@ PEERS: dict[str, Peer] = {
         Peer("torch_cuda", "`x.to(dtype)` on sm_89 and newer", "2.13", _casts(_TORCH, _ALL), tuple(_TORCH.split()), "torch_cuda", live=False),
         Peer("torch_compile", "`torch.compile`, through Triton's PTX", "Triton 3.8", _casts("e4m3 e5m2", ("float32",)), (), "torch_compile", live=False),
         Peer("tensorflow", "`tf.cast`: the classes of ml_dtypes", "with ml_dtypes 0.6", _casts("bf16 e4m3 e5m2", _ALL), ("bf16", "e4m3", "e5m2"), "ml_dtypes", live=False),
-        Peer("ptx_satfinite", "`cvt.rn.satfinite` (ue8m0: `.rp`) on sm_89, sm_100a", "PTX 8.6", _casts(_CUDA, ("float32",)), (), "ptx_satfinite", live=False),
-        Peer("ptx_rna_tf32", "`cvt.rna.tf32.f32`", "PTX 7.8", _casts("tf32", ("float32",)), (), "ptx_rna_tf32", live=False),
+        Peer("ptx_satfinite", "`cvt.rn.satfinite` (ue8m0: `.rp`)", "sm_89, sm_100a", _casts(_CUDA, ("float32",)), (), "ptx_satfinite", live=False),
+        Peer("ptx_rna_tf32", "`cvt.rna.tf32.f32`", "sm_80 and newer", _casts("tf32", ("float32",)), (), "ptx_rna_tf32", live=False),
         Peer("tf32_truncate", "a float32 operand as a tensor core reads it", "sm_80 and newer", _casts("tf32", ("float32",)), (), "tf32_truncate", live=False),
         Peer("amd_fnuz", "HIP's casts to FNUZ, saturating", "HIP 6.2", _casts("e4m3fnuz e5m2fnuz", ("float32",)), (), "amd_fnuz", live=False),
-        Peer("ocp", "the standard: OFP8's saturating mode", "rev 1.0", _casts("e4m3 e5m2 e3m2 e2m3 e2m1 e8m0", _WIDE), (), "ocp", live=False),
-        Peer("ocp_nonsaturating", "the standard: OFP8's other mode", "rev 1.0", _casts("e4m3 e5m2", _WIDE), (), "ocp_nonsaturating", live=False),
+        Peer("ocp", "the standards: OFP8's saturating mode, MX", "OFP8 rev 1.0, MX v1.0", _casts("e4m3 e5m2 e3m2 e2m3 e2m1 e8m0", _WIDE), (), "ocp", live=False),
+        Peer("ocp_nonsaturating", "the standard: OFP8's other mode", "OFP8 rev 1.0", _casts("e4m3 e5m2", _WIDE), (), "ocp_nonsaturating", live=False),
     )
 }  # fmt: skip
 
@@ -66,7 +66,9 @@ _DOUBLE = "float64 becomes float32 first: rounded twice"
 _TO_NAN = "an overflow becomes NaN; here a format without an infinity saturates by default (OFP8 has both modes)"
 _SATURATES = "saturates; here a format with an infinity overflows to it by default (OFP8 has both modes)"
 _NAN_CODE = "another NaN code; the standards leave it open"
-_NO_NAN = "the format has no NaN; what becomes of one is implementation-defined (MX v1.0 5.3), and an error here by default"
+_NO_NAN = (
+    "the format has no NaN; what becomes of one is implementation-defined (MX v1.0 5.3), and an error here by default"
+)
 _UP_TIES = "ties go up: half a step is added to the bits"
 _SUBNORMAL = "the bits of a subnormal float32 are rounded as if they had a leading one (a bug: 2^-127 is nearer)"
 _NO_INF = "no saturation in scales: the one NaN stands for overflow"
@@ -91,10 +93,10 @@ def _rows(
 
 ROWS: tuple[Difference, ...] = tuple(sorted((
     # float64 rounded twice
-    *_rows("torch torch<=2.12 torch_cuda", _but(_TORCH, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "c10's constructors take float; measured", ("float64",)),
-    *_rows("ml_dtypes onnx_nosaturate tensorflow", _but(_ML, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
-    *_rows("onnx", _but(_ML, "e8m0 e5m2"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
-    *_rows("onnx", "e5m2", f"{_TWICE}, below overflow", "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes' constructors take float; measured", ("float64",)),
+    *_rows("torch torch<=2.12 torch_cuda", _but(_TORCH, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "torch/headeronly/util: constructors take float", ("float64",)),
+    *_rows("ml_dtypes onnx_nosaturate tensorflow", _but(_ML, "e8m0"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes/include/float8.h: constructors take float", ("float64",)),
+    *_rows("onnx", _but(_ML, "e8m0 e5m2"), _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes/include/float8.h: constructors take float", ("float64",)),
+    *_rows("onnx", "e5m2", f"{_TWICE}, below overflow", "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes/include/float8.h: constructors take float", ("float64",)),
     *_rows("jax", "fp16", _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "measured; XLA rounds float64 to 8 bits and fewer once", ("float64",)),
     *_rows("jax", "bf16", f"{_TWICE}, from 2^-126 up", "nearest value to float32(x)", _NEAREST, _DOUBLE, "measured", ("float64",)),
     *_rows("jax", "bf16", "float64 that are subnormal in float32", "zero", _NEAREST, "XLA's CPU threads flush subnormal float32 results to zero", "measured", ("float64",)),
@@ -131,11 +133,11 @@ ROWS: tuple[Difference, ...] = tuple(sorted((
     *_rows("jax", "e2m1", "NaN", (0x8, 0x8), "ValueError", _NO_NAN, "measured: -0 for either sign"),
     *_rows("cuda_satfinite ptx_satfinite", "e2m3 e3m2 e2m1", "NaN", "+largest value", "ValueError", _NO_NAN, "PTX ISA, cvt.satfinite"),
     # scales
-    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", _TIES, "value above", "value below", _UP_TIES, "c10/util/Float8_e8m0fnu.h; measured"),
-    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", _GAP, "code 1", "code 0", _SUBNORMAL, "c10/util/Float8_e8m0fnu.h; measured"),
-    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", "x >= 1.5 * 2^127, infinity included", _QUIET, _LARGEST, _NO_INF, "measured"),
+    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", _TIES, "value above", "value below", _UP_TIES, "the headers of torch and ml_dtypes; measured on the CPU"),
+    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", _GAP, "code 1", "code 0", _SUBNORMAL, "the headers of torch and ml_dtypes; measured on the CPU"),
+    *_rows("torch ml_dtypes jax torch<=2.12 torch_cuda", "e8m0", "x >= 1.5 * 2^127, infinity included", _QUIET, _LARGEST, _NO_INF, "measured on the CPU"),
     *_rows("gfloat", "e8m0", _OVERFLOW, _QUIET, _LARGEST, _NO_INF, "measured"),
-    *_rows("torch torch<=2.12 torch_cuda", "e8m0", _BELOW, AS_MAGNITUDE, "code 0", _SIGN, "measured"),
+    *_rows("torch torch<=2.12 torch_cuda", "e8m0", _BELOW, AS_MAGNITUDE, "code 0", _SIGN, "measured on the CPU"),
     *_rows("ml_dtypes jax", "e8m0", _NEGATIVE, (0xFF, 0xFF), "code 0", "a negative number is no scale: NaN", "measured"),
     *_rows("ml_dtypes jax", "e8m0", "zeros", (0xFF, 0xFF), "code 0", "zero is no scale: NaN", "measured"),
     *_rows("jax", "e8m0", "0 < x < 2^-127", (0xFF, 0xFF), "code 0", "numbers below the smallest scale become NaN, from float64 only", "measured", ("float64",)),

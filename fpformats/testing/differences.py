@@ -78,7 +78,7 @@ def differences(peer: str | None = None, fmt: str | Format | None = None) -> tup
 
 
 def expected_codes(peer: Peer, numbers: Numbers, rows: Sequence[Difference] | None = None) -> NDArray[np.int64]:
-    """What the rows say that a peer gives: our default, and each of its rows where that holds. -1 stands for an error."""
+    """What the rows say that a peer gives: our default, and what each row says where it holds. -1 is an error."""
     rows = differences(peer.name, numbers.fmt) if rows is None else rows
     codes = numbers.default
     for row in rows:

@@ -25,7 +25,7 @@ NO_CODE = -1
 
 @lru_cache(maxsize=32)
 def magnitudes(fmt: Format) -> Array:
-    """The magnitude of every finite code without sign, in order, and the one that an unbounded format would have next."""
+    """The magnitude of every finite code without sign, in order, and the one that would come next."""
     line = np.arange(fmt.min_line, fmt.max_line + 2, dtype=np.int64)
     m = fmt.mantissa_bits
     binade = np.maximum(line >> m, 1)
@@ -83,7 +83,7 @@ class Numbers:
         return shifted.astype(np.int64)
 
     def below(self, v: Array) -> Array:
-        """The code, without sign, of the largest magnitude up to |v|; 0 for what is below all, `top` for what is beyond."""
+        """The code, without sign, of the largest magnitude up to |v|; 0 below all of them, `top` beyond."""
         index = np.searchsorted(magnitudes(self.fmt), np.abs(np.where(np.isnan(v), 0, v)), side="right") - 1
         return np.maximum(index, 0)
 

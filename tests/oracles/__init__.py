@@ -6,6 +6,7 @@
 `torch_cast`              torch, on the CPU or on a CUDA device
 `ml_dtypes_cast`          ml_dtypes, and NumPy for float16
 `gfloat_p3109`            gfloat's IEEE P3109 formats
+`live`                    the peers of the table of differences, jax, gfloat and ONNX's evaluator among them
 `recorded`                what the first four peers answered on boundary inputs, kept in files
 ========================  =====================================================================================
 

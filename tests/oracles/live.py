@@ -130,9 +130,7 @@ def _onnx_model(target: str, source: str, saturate: bool) -> object:
 
     kinds = {name: getattr(TensorProto, name) for name in (target, source)}
     node = helper.make_node("Cast", ["x"], ["y"], to=kinds[target], saturate=int(saturate))
-    x, y = (
-        helper.make_tensor_value_info(name, kinds[kind], [None]) for name, kind in (("x", source), ("y", target))
-    )
+    x, y = (helper.make_tensor_value_info(name, kinds[kind], [None]) for name, kind in (("x", source), ("y", target)))
     graph = helper.make_graph([node], "cast", [x], [y])
     return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)]))
 
