@@ -28,7 +28,7 @@ HEAD = """# Compatibility
 
 Where other implementations' casts differ from `fp.encode(x, fmt)` without further arguments, and why. The rows are
 `fpformats.testing.differences()`, in `fpformats/testing/difference_rows.py`; each can say which inputs it means
-(`row.where(x)`). Where a profile is named, `profile=` gives the peer's codes, bit for bit, for the inputs of the row.
+(`row.where(x, fmt)`). Where a profile is named, `profile=` gives the peer's codes, bit for bit, for the inputs of the row.
 
 For **peers that are asked** a test holds that each differs on the inputs of its rows, as they say, and nowhere else: on
 `boundary_inputs` of the format (every value, midpoint and what lies beside them, every exponent, NaN with many payloads) as

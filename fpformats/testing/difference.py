@@ -99,35 +99,41 @@ class Difference:
         """Whether this row is about casts from `source` to `fmt`."""
         return fmt in self.formats and source in (self.sources or self.peer.casts[fmt])
 
-    def where(self, x: Any, fmt: str | Format | None = None) -> NDArray[np.bool_]:
+    def where(self, x: Any, fmt: str | Format) -> NDArray[np.bool_]:
         """Which of these numbers the row speaks of.
 
         Parameters
         ----------
         x : array_like of floats
-            NumPy, ml_dtypes or torch; its type is the source of the cast.
-        fmt : str or Format, optional
-            One of `formats`; the first, if not given.
+            NumPy, ml_dtypes or torch; its type is the source of the cast. Rows speak of float16, bfloat16, float32 and
+            float64; numbers without a type count as float64.
+        fmt : str or Format
+            The target of the cast; of one that is not in `formats` nothing is meant.
 
         Returns
         -------
         numpy.ndarray of bool
             Flat.
 
+        Raises
+        ------
+        TypeError
+            x is nothing that an array of numbers holds.
+
         Examples
         --------
         >>> import numpy as np
         >>> from fpformats.testing import differences
-        >>> row = differences("ml_dtypes", "e4m3")[0]
-        >>> row.inputs, row.where(np.float32([1.0, 464.0, 465.0])).tolist()
+        >>> row = differences("ml_dtypes", "e4m3")[1]
+        >>> row.inputs, row.where(np.float32([1.0, 464.0, 465.0]), "e4m3").tolist()
         ('overflow, infinities included', [False, False, True])
         """
         return self.holds(self.numbers(x, fmt))
 
-    def numbers(self, x: Any, fmt: str | Format | None = None) -> Numbers:
+    def numbers(self, x: Any, fmt: str | Format) -> Numbers:
         """x as this row's peer sees it on the way into `fmt`."""
-        target = get_element(self.formats[0] if fmt is None else fmt)
-        source = x if isinstance(x, Source) else Source.of(x, target)[0]
+        target = get_element(fmt)
+        source = Source.of(x, target)[0]
         return Numbers(source, target, target.name in self.peer.through_fp32)
 
     def holds(self, numbers: Numbers) -> NDArray[np.bool_]:
@@ -153,8 +159,8 @@ class Difference:
 
 
 def source_name(fmt: Format) -> str:
-    """The source type's name in the rows."""
-    return {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16"}[fmt.name]
+    """The source type's name in the rows, which speak of four."""
+    return next((name for name, kind in SOURCES.items() if kind == fmt), fmt.name)
 
 
 def every_number(fmt: str | Format, source: str, level: int = 1) -> Source:

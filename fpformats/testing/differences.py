@@ -60,13 +60,12 @@ def differences(peer: str | None = None, fmt: str | Format | None = None) -> tup
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fpformats.testing import differences
     >>> for row in differences("torch", "e5m2"):
     ...     print(row.inputs, "|", row.theirs, "|", row.ours)
     float64 that float32 takes to a midpoint, from the other side | nearest value to float32(x) | nearest value
     NaN | (127, 255) | quiet NaN
-    >>> any(row.where(np.float64([1 + 2**-3 + 2**-40])).item() for row in differences("torch", "e5m2"))
+    >>> any(row.where(1 + 2**-3 + 2**-40, "e5m2").item() for row in differences("torch", "e5m2"))
     True
     """
     if peer is not None and peer not in PEERS:
