@@ -69,7 +69,7 @@ class Numbers:
         """Which have the sign set, zeros and NaN among them."""
         return (self.source.bits & self.source.bits.dtype.type(self.source.format.sign_bit)) != 0
 
-    @property
+    @cached_property
     def absolute(self) -> Numbers:
         """The same without their signs."""
         mask = self.source.bits.dtype.type(self.source.format.sign_bit - 1)
@@ -108,6 +108,11 @@ class Numbers:
     def nearest_seen(self) -> Array:
         """`nearest` of what is seen."""
         return self.nearest_x if self.seen is self.x else self.nearest(self.seen)
+
+    @cached_property
+    def below_seen(self) -> Array:
+        """`below` of what is seen."""
+        return self.below(self.seen)
 
     def middle_above(self, low: Array) -> Array:
         """The midpoint above the magnitude of each code; beyond the last, infinity."""

@@ -40,14 +40,14 @@ def _normal(n: Numbers) -> Array:
 
 def _odd_tie(n: Numbers) -> Array:
     """What is seen is a midpoint, and x goes to the value below it."""
-    low = n.below(n.seen)
+    low = n.below_seen
     middle = np.abs(n.seen) == n.middle_above(low)
     return middle & (n.nearest_x == low) & (low < n.fmt.max_code) & (n.fmt.signed | ~n.negative)
 
 
 def _inexact_down(n: Numbers) -> Array:
     """Not a value, and x goes to the value below it."""
-    low, mag = n.below(n.seen), np.abs(n.seen)
+    low, mag = n.below_seen, np.abs(n.seen)
     inside = (mag > n.fmt.smallest_subnormal) & (mag < n.fmt.max)
     between = mag != magnitudes(n.fmt)[np.minimum(low, n.top)]
     return inside & between & (n.nearest_x == low) & (n.fmt.signed | ~n.negative)
@@ -121,8 +121,8 @@ OUTCOMES: dict[str, Callable[[Numbers], Array]] = {
     "quiet NaN": lambda n: n.quiet_nan(),
     "NaN with its top payload bits, quieted": _quieted,
     "NaN with its top payload bits": _payload,
-    "value below": lambda n: n.signed(np.where(np.isinf(n.seen), n.end, np.minimum(n.below(n.seen), n.fmt.max_code))),
-    "value above": lambda n: n.signed(n.below(n.seen) + 1),
+    "value below": lambda n: n.signed(np.where(np.isinf(n.seen), n.end, np.minimum(n.below_seen, n.fmt.max_code))),
+    "value above": lambda n: n.signed(n.below_seen + 1),
     "zero": lambda n: n.signed(0),
     "code 0": _everywhere(0),
     "code 1": _everywhere(1),

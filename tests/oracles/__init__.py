@@ -10,6 +10,6 @@
 `recorded`                what the first four peers answered on boundary inputs, kept in files
 ========================  =====================================================================================
 
-Each says in its own words where it must not be trusted. All but `exact` and `recorded` need a package or a
+Each says where it must not be trusted. All but `exact` and `recorded` need a package or a
 compiler; their ``available()`` returns None, or the reason why they cannot be used.
 """
