@@ -79,6 +79,11 @@ def _label(row: Difference) -> str:
     return next(label for start, label in LABELS.items() if row.inputs.startswith(start))
 
 
+def _sources(row: Difference) -> list[str]:
+    """The types that the row names, those that its formats are reached from."""
+    return [name for name in row.sources if any(name in row.peer.casts[fmt] for fmt in row.formats)]
+
+
 def _matrix(chosen: list[Peer], table: Table) -> str:
     rows = []
     for fmt in FORMATS:
@@ -98,8 +103,8 @@ def _matrix(chosen: list[Peer], table: Table) -> str:
 def _section(number: int, peer: Peer, table: Table) -> str:
     rows = [
         [
-            f'<a id="r{i}"></a>{i}', ", ".join(f"`{fmt}`" for fmt in row.formats), ", ".join(row.sources) or "any",
-            row.inputs, _told(row.theirs), _told(row.ours), _example(row), f"{row.reason} ({row.source})",
+            f'<a id="r{i}"></a>{i}', ", ".join(f"`{fmt}`" for fmt in row.formats), ", ".join(_sources(row)) or "any",
+            row.inputs, _told(row.theirs), _told(row.ours), _example(row), row.reason, row.source,
             f"`{row.profile}`" if row.profile else "",
         ]
         for i, row in enumerate(differences(), 1) if row.peer is peer
@@ -110,7 +115,7 @@ def _section(number: int, peer: Peer, table: Table) -> str:
         f'\n<a id="peer-{number}"></a>\n\n### {peer.name}\n\n{peer.what}. Version: {peer.version}. From {", ".join(sources)}.'
         + (f" The same throughout: {', '.join(same)}." if same else "")
         + "\n\n"
-        + table(["", "to", "from", "inputs", "theirs", "ours", "for example", "why (source)", "profile"], rows)
+        + table(["", "to", "from", "inputs", "theirs", "ours", "for example", "why", "source", "profile"], rows)
     )
 
 

@@ -99,7 +99,7 @@ ROWS: tuple[Difference, ...] = tuple(sorted((
     *_rows("onnx", "e5m2", f"{_TWICE}, below overflow", "nearest value to float32(x)", _NEAREST, _DOUBLE, "ml_dtypes/include/float8.h: constructors take float", ("float64",)),
     *_rows("jax", "fp16", _TWICE, "nearest value to float32(x)", _NEAREST, _DOUBLE, "measured; XLA rounds float64 to 8 bits and fewer once", ("float64",)),
     *_rows("jax", "bf16", f"{_TWICE}, from 2^-126 up", "nearest value to float32(x)", _NEAREST, _DOUBLE, "measured", ("float64",)),
-    *_rows("jax", "bf16", "float64 that are subnormal in float32", "zero", _NEAREST, "XLA's CPU threads flush subnormal float32 results to zero", "measured", ("float64",)),
+    *_rows("jax", "bf16", "float64 that are subnormal in float32", "zero", _NEAREST, "subnormal float32 results are flushed to zero on XLA's CPU threads", "measured", ("float64",)),
     # overflow and infinities
     *_rows("ml_dtypes jax cuda_nosat onnx_nosaturate torch<=2.12 tensorflow ocp_nonsaturating", "e4m3", _OVERFLOW, _QUIET, _LARGEST, _TO_NAN, "OFP8 table 2, non-saturating"),
     *_rows("gfloat", "e4m3", _OVERFLOW, (0xFF, 0xFF), _LARGEST, _TO_NAN, "measured; one NaN, the last code"),
