@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .blocks.layouts import pack, unpack
     from .explore.compare import compare
     from .explore.explain import explain
+    from .explore.neighbours import next_down, next_up, spacing
+    from .explore.values import values
 
 __version__ = "0.1.0"
 
@@ -36,9 +38,13 @@ _LAZY = {
     "encode_blocks": "blocks.encode",
     "explain": "explore.explain",
     "hadamard": "blocks.hadamard",
+    "next_down": "explore.neighbours",
+    "next_up": "explore.neighbours",
     "pack": "blocks.layouts",
+    "spacing": "explore.neighbours",
     "tensor_amax": "blocks.encode",
     "unpack": "blocks.layouts",
+    "values": "explore.values",
 }
 #: folders that are loaded on first use
 _MODULES = ("testing",)
@@ -58,12 +64,16 @@ __all__ = [
     "formats",
     "get",
     "hadamard",
+    "next_down",
+    "next_up",
     "pack",
     "profiles",
     "quantize",
+    "spacing",
     "tensor_amax",
     "testing",
     "unpack",
+    "values",
     "warmup",
 ]
 
