@@ -7,6 +7,7 @@ import math
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ def wide(fmt: fp.Format) -> bool:
     return abs(Fraction(fmt.max)) > Fraction(fp.FP64.max) or Fraction(fmt.smallest_subnormal) < Fraction(1, 2**1074)
 
 
+@lru_cache(maxsize=1)
 def decoded(fmt: fp.Format) -> tuple[list[tuple[Fraction | float, int]], list[int]]:
     """(all numbers with their codes in ascending order, -0 before 0; the NaN codes), from the definition."""
     numbers, nans = [], []
@@ -48,6 +50,9 @@ def decoded(fmt: fp.Format) -> tuple[list[tuple[Fraction | float, int]], list[in
         if isinstance(value, float) and math.isnan(value):
             nans.append(code)
             continue
+        if not wide(fmt):
+            assert float(value) == value
+            value = float(value)
         key = (value, math.copysign(1.0, value) if not value else 0.0)
         if key not in seen:  # a format without subnormals has several codes of zero
             seen.add(key)
@@ -68,49 +73,65 @@ def check_values(fmt: fp.Format) -> None:
     assert all(math.isnan(v) for v in made[plain.size :])
 
 
-def check_neighbours(fmt: fp.Format) -> None:
+def check_many_neighbours(fmt: fp.Format) -> None:
+    """The same as `check_neighbours` in arrays, for formats that float64 holds."""
+    line = np.unique(np.array([float(value) for value, _ in decoded(fmt)[0]]))
+    finite = line[np.isfinite(line)]
+    middle = finite[:-1] / 2 + finite[1:] / 2
+    x = np.concatenate([line, middle, [np.inf, -np.inf, 2 * line[-1], -2 * line[-1], finite[-1] / 4, -finite[-1] / 4]])
+    up = line[np.minimum(np.searchsorted(line, x, side="right"), line.size - 1)]
+    down = line[np.maximum(np.searchsorted(line, x, side="left") - 1, 0)]
+    np.testing.assert_array_equal(fp.next_up(x, fmt), up)
+    np.testing.assert_array_equal(fp.next_down(x, fmt), down)
+    plus = finite[finite >= 0]
+    if not fmt.has_zero or fmt.subnormals:
+        np.testing.assert_array_equal(fp.spacing(plus, fmt)[:-1], np.diff(plus))
+    np.testing.assert_array_equal(fp.spacing(-x, fmt), fp.spacing(x, fmt))
+    inside = np.searchsorted(plus, middle[middle > plus[0]]) - 1
+    if not fmt.has_zero or fmt.subnormals:
+        np.testing.assert_array_equal(fp.spacing(middle[middle > plus[0]], fmt), np.diff(plus)[inside])
+
+
+def check_neighbours(fmt: fp.Format, every: int = 1) -> None:
     """At every value, between all neighbours, and beyond the ends."""
     line = sorted({value for value, _ in decoded(fmt)[0]})
-    finite = [Fraction(v) for v in line if math.isfinite(v)]
-    points = [*line, *((a + b) / 2 for a, b in itertools.pairwise(finite))]
-    points += [finite[-1] * 2, -finite[-1] * 2, Fraction(0), -finite[0] / 4, finite[0] / 4, -0.0]
-    points += [math.inf, -math.inf]
-    step = {}
-    for value in finite:
-        size = abs(value)
-        e = max(reference.floor_log2(size), fmt.emin) if size else fmt.emin
-        step[value] = Fraction(2) ** (e - fmt.mantissa_bits)
-    ups, downs, steps = [], [], []
-    for x in points:
-        above, below = bisect_right(line, x), bisect_left(line, x) - 1
-        up, down = line[min(above, len(line) - 1)], line[max(below, 0)]
-        ups.append(-0.0 if up == 0 and x < 0 and fmt.has_negative_zero else up)
-        downs.append(down)
-        steps.append(step.get(x))
-    signs = lambda made: [math.copysign(1, v) for v in made if v == 0]  # noqa: E731
-    exact = [float(x) if not wide(fmt) else x for x in points]
+    finite = [Fraction(v) for v in line if math.isfinite(v)][::every]
+    points = [*line[::every], *((a + b) / 2 for a, b in itertools.pairwise(finite)), math.inf, -math.inf]
+    points += [finite[-1] * 2, -finite[-1] * 2, -finite[-1] / 4, finite[-1] / 4, Fraction(0), -0.0]
     if wide(fmt):
-        made_up, made_down = ([f(x, fmt) for x in exact] for f in (fp.next_up, fp.next_down))
-        want_up, want_down = ([as_float(v) for v in side] for side in (ups, downs))
-        made_steps = [fp.spacing(x, fmt) for x in exact]
+        made = [[f(x, fmt) for x in points] for f in (fp.next_up, fp.next_down, fp.spacing)]
     else:
-        array = np.array(exact)
-        assert [Fraction(a) if math.isfinite(a) else a for a in exact] == points
-        made_up, made_down = fp.next_up(array, fmt).tolist(), fp.next_down(array, fmt).tolist()
-        want_up, want_down = [float(v) for v in ups], [float(v) for v in downs]
-        made_steps = fp.spacing(array, fmt).tolist()
-    assert made_up == want_up
-    assert made_down == want_down
-    assert signs(made_up) == signs(want_up)
-    assert all(sign == 1 for sign in signs(made_down))
-    for made, want, x in zip(made_steps, steps, points, strict=True):
-        if want is not None:
-            assert made == as_float(want), x
-    # the step is the distance to the next value away from zero, wherever both are finite values
-    by_value = dict(zip(points, made_steps, strict=True))
+        exact = [float(x) for x in points]
+        assert exact == points
+        made = [f(np.array(exact), fmt).tolist() for f in (fp.next_up, fp.next_down, fp.spacing)]
+    for x, up, down, step in zip(points, *made, strict=True):
+        above, below = bisect_right(line, x), bisect_left(line, x) - 1
+        assert up == as_float(line[min(above, len(line) - 1)])
+        assert down == as_float(line[max(below, 0)])
+        if up == 0:
+            assert math.copysign(1, up) == (-1 if x < 0 and fmt.has_negative_zero else 1)
+        assert down != 0 or math.copysign(1, down) == 1
+        size = abs(Fraction(x)) if math.isfinite(x) else math.inf
+        if size in (0, math.inf):
+            assert step == (as_float(Fraction(2) ** (fmt.emin - fmt.mantissa_bits)) if size == 0 else math.inf)
+        else:  # 2^M to 2^(M+1) steps make a number whose exponent is not below emin
+            count, quantum = size / exact_step(step, size, fmt), Fraction(2) ** (fmt.emin - fmt.mantissa_bits)
+            assert count < 2 << fmt.mantissa_bits
+            assert count >= 1 << fmt.mantissa_bits or exact_step(step, size, fmt) == quantum
+    # the step is the distance to the next value away from zero
+    steps = dict(zip(points, made[2], strict=True))
     for a, b in itertools.pairwise(finite):
-        if a >= 0 and (a or fmt.subnormals) and not wide(fmt):
-            assert by_value[a] == b - a
+        if a >= 0 and (a or fmt.subnormals) and not wide(fmt) and every == 1:
+            assert steps[a] == b - a
+
+
+def exact_step(step: float, size: Fraction, fmt: fp.Format) -> Fraction:
+    """The step as a fraction; where float64 does not hold it, what it should be."""
+    if not wide(fmt):
+        return Fraction(step)
+    exact = Fraction(2) ** (max(reference.floor_log2(size), fmt.emin) - fmt.mantissa_bits)
+    assert step == as_float(exact)
+    return exact
 
 
 def as_float(value: Fraction | float) -> float:
@@ -124,13 +145,18 @@ def as_float(value: Fraction | float) -> float:
 def test_all_codes(fmt):
     check_values(fmt)
     check_neighbours(fmt)
+    if not wide(fmt):
+        check_many_neighbours(fmt)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt", MEDIUM, ids=name_of)
 def test_all_codes_of_up_to_16_bits(fmt):
     check_values(fmt)
-    check_neighbours(fmt)
+    if wide(fmt):
+        check_neighbours(fmt, every=1 << (fmt.bits - 8))
+    else:
+        check_many_neighbours(fmt)
 
 
 BITS32 = st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=50)
