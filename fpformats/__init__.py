@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .explore.compare import compare
     from .explore.explain import explain
     from .explore.neighbours import next_down, next_up, spacing
+    from .explore.table import table
     from .explore.values import values
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ _LAZY = {
     "next_up": "explore.neighbours",
     "pack": "blocks.layouts",
     "spacing": "explore.neighbours",
+    "table": "explore.table",
     "tensor_amax": "blocks.encode",
     "unpack": "blocks.layouts",
     "values": "explore.values",
@@ -70,12 +72,25 @@ __all__ = [
     "profiles",
     "quantize",
     "spacing",
+    "table",
     "tensor_amax",
     "testing",
     "unpack",
     "values",
     "warmup",
 ]
+
+
+def _repr_html_(self: Format | BlockFormat) -> str:
+    """The layout and the facts, for notebooks."""
+    from .explore.html import format_html
+
+    return format_html(self)
+
+
+# how a format is drawn is known above the layer that it is in; here all layers are known
+for _kind in (Format, BlockFormat):
+    _kind._repr_html_ = _repr_html_  # type: ignore[union-attr]
 
 
 def __getattr__(name: str) -> Any:
