@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ..block_format import BlockFormat
-from ..explore.explanation import dyadic
 from ..explore.facts import layout, number
+from ..explore.words import dyadic
 from ..format import Format
 from ..reference import decode
 from ..registry import ALIASES

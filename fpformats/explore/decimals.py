@@ -8,7 +8,7 @@ from fractions import Fraction
 from .. import reference
 from ..format import Format
 from ..registry import get_element
-from .explanation import Exact, dyadic, text
+from .words import Exact, dyadic, text
 
 __all__ = ["decimals", "exact_decimal", "shortest_decimal"]
 

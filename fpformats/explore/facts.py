@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import reference
 from ..format import Format
-from .explanation import dyadic
+from .words import dyadic
 
 __all__ = ["binades", "decibels", "facts", "layout", "number", "per_binade", "specials"]
 

@@ -15,8 +15,8 @@ from html import escape
 from ..block_format import BlockFormat
 from ..format import Format
 from ..registry import get_element
-from .explanation import dyadic, fields
 from .facts import binades, decibels, layout, number, per_binade, specials
+from .words import dyadic, fields
 
 __all__ = ["bits_html", "cells_html", "format_html", "rows_html"]
 

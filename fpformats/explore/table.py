@@ -10,9 +10,9 @@ from typing import Any
 from ..block_format import BlockFormat
 from ..format import Format
 from ..registry import FORMATS, get, get_element
-from .explanation import dyadic
 from .facts import binades, decibels, layout, per_binade, specials
 from .html import cells_html
+from .words import dyadic
 
 __all__ = ["Table", "as_pandas", "as_text", "table"]
 
