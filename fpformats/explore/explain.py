@@ -40,7 +40,10 @@ def scalar(x: Any) -> tuple[Any, str | None]:
     shape = getattr(x, "shape", None)
     if isinstance(x, (list, tuple)) or shape not in (None, ()):
         extent = f"shape {tuple(shape)}" if shape else f"length {len(x)}"
-        raise TypeError(f"explain takes one number, got {type(x).__name__} of {extent}; explain one element")
+        raise TypeError(
+            f"explain takes one number, got {type(x).__name__} of {extent}; explain one element, "
+            "or see all at once with quantize or compare"
+        )
     name = str(getattr(x, "dtype", "")).rsplit(".", 1)[-1]  # NumPy's float32, torch's torch.float32
     if shape == () and hasattr(x, "item"):
         x = x.item()

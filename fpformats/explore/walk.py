@@ -186,6 +186,7 @@ def walked(
     bits: tuple[int, int] = (0, 32),
     source: str | None = None,
     said: str = "",
+    others: bool = True,
 ) -> Explanation:
     """Every step of a number that `reference.exact` reads.
 
@@ -200,6 +201,8 @@ def walked(
         The type that the number came in.
     said : str
         The number as it was given.
+    others : bool
+        Whether to ask the other implementations.
 
     Raises
     ------
@@ -245,6 +248,6 @@ def walked(
         value=value,
         error=error,
         ulps=ulps,
-        others=_others(number, source, fmt, code),
+        others=_others(number, source, fmt, code) if others else (),
         **{**nothing, "decision": "not asked", **steps, "events": events + steps["events"]},
     )
