@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from .. import reference
 from ..format import Format, pow2
 from ..profiles import PROFILES
-from ..registry import FORMATS, get_element
+from ..registry import FORMATS, UnknownFormatError, get, get_element
 from ..rounding import NAN_RULES, OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
 from .explanation import Bits, Explanation, Other, Point
 from .words import Exact, text
@@ -161,20 +162,33 @@ def _special(magnitude: str, negative: bool, fmt: Format, rules: Rules) -> dict[
     return {"events": (event,)}
 
 
-def _others(number: Any, source: str | None, fmt: Format, code: int) -> tuple[Other, ...]:
-    """The named implementations that give another code; those that draw random bits are left out."""
-    found: dict[int, list[str]] = {}
-    key = "p3109" if fmt.name not in FORMATS and fmt.clause.startswith("IEEE P3109") else fmt.name
+@lru_cache(maxsize=64)
+def _implementations(fmt: Format) -> dict[Rules, list[str]]:
+    """The rules by which named implementations cast to a format, but those that draw random bits; who has which."""
+    found: dict[Rules, list[str]] = {}
+    try:
+        named = get(fmt.name) == fmt
+    except UnknownFormatError:
+        named = False
+    if not named:  # a format of the caller's own, whatever it is called
+        return found
     for profile in PROFILES.values():
-        rules = profile.rows.get(key)
-        if rules is None or ROUNDINGS[rules.rounding].random_bits:
-            continue
+        rules = profile.rows.get(fmt.name if fmt.name in FORMATS else "p3109")
+        if rules is not None and not ROUNDINGS[rules.rounding].random_bits:
+            found.setdefault(rules, []).append(profile.name)
+    return found
+
+
+def _others(number: Any, source: str | None, fmt: Format, code: int) -> tuple[Other, ...]:
+    """The named implementations that give another code."""
+    found: dict[int, list[str]] = {}
+    for rules, names in _implementations(fmt).items():
         try:
             other = reference.encode(number, fmt, rules, source=source)
         except ValueError:  # a NaN that has no code
             continue
         if other != code:
-            found.setdefault(other, []).append(profile.name)
+            found.setdefault(other, []).extend(names)
     return tuple(Other(other, reference.decode(other, fmt), tuple(names)) for other, names in found.items())
 
 
