@@ -78,8 +78,9 @@ def explain(
     Parameters
     ----------
     x : int, float, Fraction, Decimal, str or 0-d array
-        One number. A string is a decimal, read exactly: ``"0.1"`` is one tenth, ``0.1`` is not. For a block format
-        also a list or a one-dimensional array: the numbers of one block; one number is a block of its own.
+        One number; integers of any size are exact. A string is a decimal, read exactly: ``"0.1"`` is one tenth, ``0.1``
+        is not. For a block format a list or a one-dimensional array: the numbers of one block; one number is a block of
+        its own.
     fmt : str, Format or BlockFormat
         The target format.
     rounding, overflow, nan, subnormals, via, profile
@@ -92,7 +93,8 @@ def explain(
     Returns
     -------
     Explanation or BlockExplanation
-        Prints as text; the fields, and ``as_dict()``, hold the same.
+        Prints as text and shows as HTML in a notebook; the fields, and ``as_dict()``, which is ready for JSON, hold the
+        same. Of an element format also the named implementations that give another code.
 
     Raises
     ------
@@ -125,10 +127,11 @@ def explain(
       code      floor 2, to e8m0 = 126
       s         the code's value = 0.5
       y         x * (1 / s)
+                  1 / s = 2
       value     q * s
-         x     y  code     q  value
-       3.1   6.2   0x7     6      3
-      -0.2  -0.4   0x9  -0.5  -0.25
+         x     y  below  above  code     q  value
+       3.1   6.2      6      8   0x7     6      3
+      -0.2  -0.4   -0.5     -0   0x9  -0.5  -0.25
     """
     fmt = get(fmt)
     given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
