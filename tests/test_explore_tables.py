@@ -190,6 +190,14 @@ def test_explanations_are_drawn(x):
     assert words == squeezed(str(told))
 
 
+def test_cut_bits_are_drawn():
+    """17 = 1.000|1 * 2^4 in e4m3: four bits kept, the guard bit dropped; 0.1 has a round bit and many more."""
+    titles = re.findall(r'title="(\w+)"', fp.explain(17, "e4m3")._repr_html_().split(">bits<")[1].split("</tr>")[0])
+    assert titles == ["mantissa"] * 4 + ["guard"]
+    titles = re.findall(r'title="(\w+)"', fp.explain(0.1, "e4m3")._repr_html_().split(">bits<")[1].split("</tr>")[0])
+    assert titles == ["mantissa"] * 4 + ["guard", "round"] + ["sticky"] * 18
+
+
 def test_names_are_escaped():
     odd = fp.Format("<b>&", exponent_bits=2, mantissa_bits=1, clause="<script>")
     for page in (odd._repr_html_(), fp.explain(1, odd)._repr_html_(), fp.table([odd])._repr_html_()):

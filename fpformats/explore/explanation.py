@@ -11,7 +11,7 @@ from typing import Any
 from ..format import Format
 from ..rounding import ROUNDINGS, Rules
 from .decimals import decimals
-from .html import bits_html, rows_html
+from .html import bits_html, cut_html, rows_html
 from .words import Exact, dyadic, fields, plain, text
 
 __all__ = ["Bits", "Explanation", "Other", "Point"]
@@ -226,10 +226,14 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        def shown(words: str, code: int | None) -> str:
-            bits = "" if code is None else fields(code, self.format)
-            head, found, tail = words.rpartition(bits) if bits else (words, "", "")
-            return escape(head) + (bits_html(code, self.format) if found and code is not None else "") + escape(tail)
+        def shown(name: str, words: str, code: int | None) -> str:
+            if name == "bits" and self.bits and self.bits.dropped:
+                tail = words.removeprefix(f"{self.bits.kept}|{self.bits.dropped}")
+                return cut_html(self.bits.kept, self.bits.dropped) + escape(tail)
+            before, found, after = words.rpartition(fields(code, self.format) if code is not None else " ")
+            if code is None or not found:
+                return escape(words)
+            return escape(before) + bits_html(code, self.format) + escape(after)
 
-        rows = [(name, shown(words, code)) for name, words, code in self._lines()]
+        rows = [(name, shown(name, words, code)) for name, words, code in self._lines()]
         return rows_html(f"{self.x} into {self.format.name}", rows)

@@ -18,10 +18,11 @@ from ..registry import get_element
 from .facts import binades, decibels, layout, number, per_binade, specials
 from .words import dyadic, fields
 
-__all__ = ["bits_html", "cells_html", "format_html", "rows_html"]
+__all__ = ["bits_html", "cells_html", "cut_html", "format_html", "rows_html"]
 
-#: red, green and blue of the three fields
+#: red, green and blue of a code's fields, and of the bits that a rounding looks at
 COLOURS = {"sign": "214,69,65", "exponent": "46,150,90", "mantissa": "60,110,225"}
+COLOURS |= {"guard": "235,150,20", "round": "190,90,200", "sticky": "140,140,140"}
 CELL = "padding:.15em .7em .15em 0;text-align:left;vertical-align:top;border:0;background:none"
 
 
@@ -50,10 +51,17 @@ def bits_html(code: int, fmt: Format) -> str:
     return "".join(map(_square, bits, _names(fmt)))
 
 
+def cut_html(kept: str, dropped: str) -> str:
+    """A significand and what is cut off: guard and round bit, the rest of them sticky."""
+    names = ["guard", "round", *["sticky"] * len(dropped)]
+    whole = "".join(_square(bit, "mantissa") if bit in "01" else escape(bit) for bit in kept)
+    return f"{whole}|{''.join(map(_square, dropped, names))}"
+
+
 def rows_html(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """A heading over lines of a name and of something that is HTML already."""
     lines = "".join(
-        f'<tr style="background:none"><td style="{CELL};opacity:.7">{escape(name)}</td>'
+        f'<tr style="background:none"><td style="{CELL};opacity:.7;white-space:nowrap">{escape(name)}</td>'
         f'<td style="{CELL}">{shown}</td></tr>'
         for name, shown in rows
     )
