@@ -5,18 +5,19 @@ from __future__ import annotations
 import operator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import reference
 from ..block_format import BlockFormat
-from ..blocks.given import Given
 from ..casts import recipe_rounding, refuse_given, rules_for
 from ..format import Format
 from ..registry import ALIASES, get
 from ..rounding import ROUNDINGS
-from .explain_block import BlockExplanation, explain_block
 from .explanation import Explanation
 from .walk import walked
+
+if TYPE_CHECKING:
+    from .explain_block import BlockExplanation
 
 __all__ = ["explain", "scalar"]
 
@@ -136,6 +137,9 @@ def explain(
     fmt = get(fmt)
     given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
     if isinstance(fmt, BlockFormat):
+        from ..blocks.given import Given  # here, so that one number's explanation does without blocks
+        from .explain_block import explain_block
+
         if random is not None:
             raise ValueError(f"random={random!r}: {fmt.name} is a block format; random bits are for element formats")
         options = recipe_rounding(fmt, rounding=rounding, overflow=overflow, nan=nan, subnormals=subnormals, via=via,
