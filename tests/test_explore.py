@@ -149,8 +149,14 @@ def test_all_codes(fmt):
         check_many_neighbours(fmt)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fmt", MEDIUM, ids=name_of)
+# fractions of thousands of bits take minutes
+HUGE = [fmt for fmt in MEDIUM if wide(fmt) and fmt.bits > 12]
+MEDIUM_MARKED = [
+    pytest.param(fmt, marks=pytest.mark.nightly if fmt in HUGE else pytest.mark.slow, id=fmt.name) for fmt in MEDIUM
+]
+
+
+@pytest.mark.parametrize("fmt", MEDIUM_MARKED)
 def test_all_codes_of_up_to_16_bits(fmt):
     check_values(fmt)
     if wide(fmt):
