@@ -22,6 +22,7 @@ LAYERS = (
     ("blocks",),
     ("casts",),
     ("explore",),
+    ("plot",),
     ("testing",),
     ("cli",),
     ("__main__",),
@@ -66,7 +67,7 @@ def test_reference_and_kernels_share_only_rows():
 
 def test_import_is_light():
     code = (
-        "import sys, fpformats; print([m for m in ('numba', 'torch', 'scipy', 'rich', 'llvmlite') if m in sys.modules])"
+        "import sys, fpformats; print([m for m in ('numba', 'torch', 'scipy', 'rich', 'llvmlite', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,0 +1,132 @@
+"""How often a tensor uses each value of a format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..block_format import BlockFormat
+from ..blocks.encode import encode_blocks
+from ..casts import decode, encode
+from ..explore.compare import compare
+from ..format import Format
+from ..registry import get, get_element
+from .canvas import SECOND, Look, axes_for, finish
+from .data import AnyFormat, array_of, drawable, float64
+from .grid import Grid
+from .labels import axes_points, fitting, number, plain_share, text_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["histogram"]
+
+
+def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
+    """How many of a tensor's numbers become each of a format's values.
+
+    Parameters
+    ----------
+    x : array_like
+        Anything that `quantize` takes; it is quantized with the defaults.
+    fmt : str, Format or BlockFormat
+        Of at most 1024 values. Of a block format the values are its element's, before they are multiplied by the scales.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One bar for each finite value, in order and equally wide, so the x axis is not to scale. y counts numbers.
+
+    Raises
+    ------
+    ValueError
+        An empty `x`, one whose results are all infinite or NaN, a NaN and a format without one, or too many values.
+    ImportError
+        Without Matplotlib.
+
+    Notes
+    -----
+    Above the picture: the share of numbers *saturated* (finite and beyond the largest value) and *flushed* (not zero,
+    and became zero), as `compare` counts them, and how many results are infinite or NaN and so have no bar. 0 and -0 are
+    one bar. Subnormal values have a colour of their own.
+
+    Examples
+    --------
+    >>> import fpformats as fp
+    >>> ax = fp.plot.histogram([0.1, 0.9, 1.1, 9.0], "e2m1")
+    >>> [int(bar.get_height()) for bar in ax.patches]
+    [0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 1]
+    >>> ax.get_title(loc="left")
+    'e2m1: 25% saturated, 25% flushed to zero'
+    """
+    row = get(fmt)
+    block = isinstance(row, BlockFormat)
+    element = drawable(get_element(row.element if isinstance(row, BlockFormat) else row))
+    grid = Grid(element)
+    chosen = _all(grid)
+    x = array_of(x)
+    counted = compare(x, [row]).rows[0]
+    if not counted.count:
+        raise ValueError("x is empty; at least one number was expected")
+    codes = encode_blocks(x, row).codes if isinstance(row, BlockFormat) else encode(x, row)
+    counts, left = _counts(codes, element, grid)
+    if left == counted.count:
+        raise ValueError(f"x: all {left} values become infinite or NaN in {row.name}; a finite one was expected")
+    ax = axes_for(ax)
+    look = Look(ax)
+    small = [bool(element.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
+    colours = [look.colour(SECOND) if is_small else look.colour(0) for is_small in small]
+    places = np.arange(len(chosen), dtype=np.float64)
+    ax.bar(places, counts, width=0.85 if len(chosen) <= 64 else 1.0, color=colours, linewidth=0)
+    ax.set_xlim(-0.8, len(chosen) - 0.2)
+    _ticks(ax, grid, chosen)
+    ax.set_xlabel(f"value of {element.name}" + (", before the block's scale" if block else ""))
+    ax.set_ylabel("numbers")
+    text = f"{row.name}: {plain_share(counted.saturated, counted.count)} saturated, "
+    text += f"{plain_share(counted.flushed, counted.count)} flushed to zero"
+    if counted.inf or counted.nan:
+        text += "".join(f", {many} {what}" for many, what in ((counted.inf, "inf"), (counted.nan, "NaN")) if many)
+    ax.set_title(text, loc="left", fontsize=10)
+    return finish(ax, look, grid="y")
+
+
+def _all(grid: Grid) -> range:
+    try:
+        return grid.between(None, "")
+    except ValueError:
+        raise ValueError(
+            f"fmt: {grid.format.name} has {grid.count} values, too many for a bar each; a format of at most 10 bits was expected"
+        ) from None
+
+
+def _counts(codes: Any, element: Format, grid: Grid) -> tuple[NDArray[np.int64], int]:
+    """How often each finite value occurs, and how many codes are none."""
+    values = np.array([float(grid.value(index)) for index in range(grid.low, grid.high + 1)])
+    table = decode(np.arange(1 << element.bits), element, dtype=np.float64)
+    often = np.bincount(np.asarray(codes).reshape(-1), minlength=table.size)
+    finite = np.isfinite(table)
+    counts = np.zeros(values.size, np.int64)
+    np.add.at(counts, np.searchsorted(values, table[finite]), often[finite])
+    return counts, int(often[~finite].sum())
+
+
+def _ticks(ax: Axes, grid: Grid, chosen: range) -> None:
+    texts = [number(grid.value(index)) for index in chosen]
+    points = 9.0
+    step = axes_points(ax)[0] / (len(chosen) + 0.6)
+    sizes = [text_size(text, points)[0] + 6 for text in texts]
+
+    def rank(index: int) -> tuple[int, int]:
+        if not index or index in (chosen[0], chosen[-1]):
+            return (0, 0) if not index else (1, 0)
+        size = abs(grid.value(index))
+        power = size.numerator & (size.numerator - 1) == 0 and size.denominator & (size.denominator - 1) == 0
+        exponent = size.numerator.bit_length() - size.denominator.bit_length()
+        return (2 if not exponent else 3, -abs(index)) if power else (4, -abs(index))
+
+    shown = fitting([step * place for place in range(len(chosen))], sizes, [rank(index) for index in chosen])  # type: ignore[arg-type]
+    ax.set_xticks(shown, [texts[place] for place in shown], fontsize=points)

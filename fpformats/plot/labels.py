@@ -1,0 +1,95 @@
+"""Numbers as short text, and where labels go so that none lies on another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["axes_points", "fitting", "number", "plain_share", "spread", "text_size"]
+
+
+def number(value: Fraction | float) -> str:
+    """A number in few letters; a power of two that is not a short decimal as such, in Matplotlib's mathematics.
+
+    >>> number(Fraction(448)), number(0.75), number(Fraction(-1, 512))
+    ('448', '0.75', '$-2^{-9}$')
+    """
+    exact = Fraction(value)
+    size = abs(exact)
+    if size and size.numerator & (size.numerator - 1) == 0 and size.denominator & (size.denominator - 1) == 0:
+        exponent = size.numerator.bit_length() - size.denominator.bit_length()
+        if not -4 <= exponent <= 10:
+            return f"${'-' if exact < 0 else ''}2^{{{exponent}}}$"
+    return f"{float(exact):.4g}".replace("-", "\N{MINUS SIGN}").replace("e+", "e")
+
+
+def plain_share(part: int, whole: int) -> str:
+    """A count as a percentage that is 0 or 100 only if exact.
+
+    >>> plain_share(0, 9), plain_share(1, 10**6), plain_share(10**6 - 1, 10**6)
+    ('0%', '<0.01%', '>99.99%')
+    """
+    percent = 100 * part / whole
+    if 0 < percent < 0.01:
+        return "<0.01%"
+    if 99.99 < percent < 100:
+        return ">99.99%"
+    return f"{percent:.3g}%" if percent < 99 else f"{percent:.4g}%"
+
+
+def text_size(text: str, points: float) -> tuple[float, float]:
+    """Width and height of a line of text, in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(size=points)
+    width, height, _ = TextToPath().get_text_width_height_descent(text, font, "$" in text)
+    return float(width), float(height)
+
+
+def axes_points(ax: Axes) -> tuple[float, float]:
+    """Width and height of the Axes in points."""
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return box.width * 72 / dpi, box.height * 72 / dpi
+
+
+def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: float) -> list[float]:
+    """Centres near the wanted ones, of intervals of the given sizes that do not overlap, between two ends.
+
+    Moved as little as possible (the least squares of all moves); in the order of `wanted`, which has to be sorted.
+
+    >>> spread([0.0, 0.0, 10.0], [2.0, 2.0, 2.0], -9.0, 20.0)
+    [-1.0, 1.0, 10.0]
+    """
+    # with what lies before each taken off, "no overlap" is "not falling": blocks of equal ones, their mean
+    before, ahead = 0.0, []
+    for size in sizes:
+        ahead.append(before + size / 2)
+        before += size
+    pools: list[tuple[float, int]] = []
+    for at, offset in zip(wanted, ahead, strict=True):
+        mean, count = at - offset, 1
+        while pools and pools[-1][0] > mean:
+            last, many = pools.pop()
+            mean, count = (mean * count + last * many) / (count + many), count + many
+        pools.append((mean, count))
+    starts = [min(max(mean, low), max(high - before, low)) for mean, count in pools for _ in range(count)]
+    return [start + offset for start, offset in zip(starts, ahead, strict=True)]
+
+
+def fitting(places: Sequence[float], sizes: Sequence[float], ranks: Sequence[float]) -> list[int]:
+    """The labels that fit beside each other: the first in rank, then each next one that overlaps none before.
+
+    >>> fitting([0.0, 1.0, 2.0, 3.0], [1.5] * 4, [0, 2, 1, 3])
+    [0, 2]
+    """
+    taken: list[int] = []
+    for index in sorted(range(len(places)), key=lambda i: (ranks[i], i)):
+        reach = sizes[index] / 2
+        if all(abs(places[index] - places[other]) >= reach + sizes[other] / 2 for other in taken):
+            taken.append(index)
+    return sorted(taken)

@@ -1,0 +1,108 @@
+"""All values of a format where they lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..format import Format
+from ..registry import get_element
+from .canvas import SECOND, Look, axes_for, finish
+from .data import drawable
+from .grid import Grid, limits_of
+from .labels import axes_points, fitting, number, text_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["number_line"]
+
+#: How tall ticks are: of powers of two and zero, and of the rest.
+TALL, SHORT = 1.0, 0.6
+
+
+def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None, ax: Axes | None = None) -> Axes:
+    """Every finite value of a format as a tick on a line.
+
+    Parameters
+    ----------
+    fmt : str or Format
+    limits : (number, number), optional
+        Draw the values between these two, both included; all by default.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Its x axis is linear.
+
+    Raises
+    ------
+    ValueError
+        More than 1024 values (give `limits`), none between the limits, or limits that are no two rising numbers.
+    TypeError
+        A block format.
+    ImportError
+        Without Matplotlib.
+
+    Notes
+    -----
+    Zero and powers of two are taller; subnormal numbers have a colour of their own. Numbers are written under the ticks
+    where they fit beside each other: first zero, then the ends, then powers of two from the largest down, then the others.
+
+    Examples
+    --------
+    >>> import fpformats as fp
+    >>> ax = fp.plot.number_line("e2m1", limits=(0, 6))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['0', '0.5', '1', '1.5', '2', '3', '4', '6']
+    """
+    row = drawable(get_element(fmt))
+    grid = Grid(row)
+    chosen = grid.between(limits_of(limits), "to draw each")
+    values = [grid.value(index) for index in chosen]
+    ax = axes_for(ax, height=1.7)
+    look = Look(ax)
+
+    def kind(index: int) -> tuple[bool, bool]:
+        value = abs(grid.value(index))
+        subnormal = bool(row.exponent_bits) and 0 < abs(index) < grid.normal
+        return subnormal, not value or (
+            value.numerator & (value.numerator - 1) == 0 == value.denominator & (value.denominator - 1)
+        )
+
+    kinds = [kind(index) for index in chosen]
+    width = 1.4 if len(values) <= 128 else 0.8
+    for subnormal, colour, name in ((False, look.colour(0), "normal"), (True, look.colour(SECOND), "subnormal")):
+        picked = [(float(v), tall) for v, (small, tall) in zip(values, kinds, strict=True) if small == subnormal]
+        if picked:
+            at, tops = [v for v, _ in picked], [TALL if tall else SHORT for _, tall in picked]
+            ax.vlines(at, 0, tops, color=colour, linewidth=width, label=name)
+    first, last = float(values[0]), float(values[-1])
+    room = (last - first) * 0.02 or abs(first) * 0.02 or 1.0
+    ax.set_xlim(first - room, last + room)
+    ax.set_ylim(0, 1.12)
+    texts = [number(value) for value in values]
+    points = 9.0
+    sizes = [text_size(text, points)[0] + 5 for text in texts]
+    scale = axes_points(ax)[0] / (last - first + 2 * room)
+    places = [float(value) * scale for value in values]
+    shown = fitting(
+        places, sizes, [_rank(index, grid, chosen, tall) for index, (_, tall) in zip(chosen, kinds, strict=True)]
+    )
+    ax.set_xticks([float(values[i]) for i in shown], [texts[i] for i in shown], fontsize=points)
+    ax.set_yticks([])
+    finish(ax, look, grid="")
+    ax.spines["left"].set_visible(False)
+    what = f"{len(values)} of {grid.count} values" if len(values) < grid.count else f"{grid.count} values"
+    ax.set_title(f"{row.name}: {what}", loc="left", fontsize=10)
+    if any(small for small, _ in kinds):
+        ax.set_title("subnormal", loc="right", fontsize=10, color=look.colour(SECOND))
+    return ax
+
+
+def _rank(index: int, grid: Grid, chosen: range, tall: bool) -> Any:
+    """In which order ticks are written, the least first."""
+    if not index or index in (chosen[0], chosen[-1]):
+        return (0 if not index else 1, 0)
+    return (2, -abs(index)) if tall else (3, -abs(index))

@@ -1,0 +1,87 @@
+"""How far apart the values of formats are, against how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..format import Format, pow2
+from ..registry import get_element
+from .canvas import Look, axes_for, finish, line_style, log2_axis
+from .data import AnyFormat, checked_formats, drawable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["spacing"]
+
+
+def spacing(formats: Iterable[AnyFormat] | AnyFormat, *, relative: bool = False, ax: Axes | None = None) -> Axes:
+    """The distance between neighbouring values against their magnitude, both on axes of powers of two.
+
+    Parameters
+    ----------
+    formats : iterable of str or Format
+        One line each.
+    relative : bool
+        Divide by the magnitude.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        x is the magnitude, y the spacing in the same unit, or without unit when `relative`.
+
+    Raises
+    ------
+    ValueError
+        No format, or one whose range is beyond float64's.
+    TypeError
+        A block format: its spacing is its element's times the block's scale.
+    ImportError
+        Without Matplotlib.
+
+    Notes
+    -----
+    At a magnitude between two values the spacing is the distance between them; at a value, that to the next
+    larger one. It doubles at each power of two and is flat below the smallest normal number, where the values are
+    subnormal; the relative one there grows to 1 instead. Lines reach from the smallest value to the largest.
+
+    Examples
+    --------
+    >>> import fpformats as fp
+    >>> ax = fp.plot.spacing(["e4m3", "e5m2"])
+    >>> x, y = ax.get_lines()[0].get_data()
+    >>> float(x[0]), float(y[0]), float(x[-1]), float(y[-1])
+    (0.001953125, 0.001953125, 448.0, 32.0)
+    """
+    rows = [drawable(get_element(fmt)) for fmt in checked_formats(formats)]  # type: ignore[arg-type]
+    lines = [_steps(fmt) for fmt in rows]
+    ax = axes_for(ax)
+    look = Look(ax)
+    for index, (fmt, steps) in enumerate(zip(rows, lines, strict=True)):
+        x = [end for low, high, _ in steps for end in (low, high)]
+        y = [gap / end if relative else gap for low, high, gap in steps for end in (low, high)]
+        style = line_style(look, index)
+        ax.plot(x, y, label=fmt.name, linewidth=1.6, solid_capstyle="butt", **style)
+        low, _, gap = steps[0]
+        ax.plot([low], [gap / low if relative else gap], marker=".", color=style["color"], markersize=6)
+    log2_axis(ax, "x")
+    log2_axis(ax, "y")
+    ax.set_xlabel("magnitude")
+    ax.set_ylabel("spacing / magnitude" if relative else "spacing")
+    return finish(ax, look, legend=len(rows) > 1)
+
+
+def _steps(fmt: Format) -> list[tuple[float, float, float]]:
+    """(from, to, spacing), upwards; exact."""
+    largest, low = fmt.value_of_line(fmt.max_line), float(fmt.smallest_subnormal)
+    steps: list[tuple[float, float, float]] = []
+    exponent = fmt.emin
+    while not steps or (fmt.exponent_bits and pow2(exponent) < largest):
+        gap = pow2(exponent - fmt.mantissa_bits)
+        high = min(pow2(exponent + 1), largest) if fmt.exponent_bits else largest
+        steps.append((low, float(high), float(gap)))
+        low, exponent = float(high), exponent + 1
+    return steps
