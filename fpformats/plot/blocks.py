@@ -36,8 +36,8 @@ def blocks(x: Any, fmt: str | BlockFormat, *, axis: int = -1, ax: Axes | None = 
     Returns
     -------
     matplotlib.axes.Axes
-        x are the matrix's columns, y its rows, downwards; one rectangle for each block, short ones at ragged ends as wide
-        as what they hold. Its colour is log2 of the scale that is stored, without second level and without unit.
+        x are the matrix's columns, y its rows, downwards; one rectangle for each block, short ones at ragged ends as
+        wide as what they hold. Its colour is log2 of the scale that is stored, without second level and without unit.
 
     Raises
     ------
@@ -74,15 +74,15 @@ def blocks(x: Any, fmt: str | BlockFormat, *, axis: int = -1, ax: Axes | None = 
     look = Look(ax)
     thin = 0.4 if image.size <= 2048 else 0.0
     mesh = ax.pcolormesh(
-        across, down, image, cmap="viridis" if look.dark else "viridis_r", edgecolors=ax.get_facecolor() if thin else "none",
-        linewidth=thin, antialiased=bool(thin),
+        across, down, image, cmap="viridis" if look.dark else "viridis_r", linewidth=thin, antialiased=bool(thin),
+        edgecolors=ax.get_facecolor() if thin else "none",
     )  # fmt: skip
     ax.set_xlim(0, across[-1])
     ax.set_ylim(down[-1], 0)
     ax.set_xlabel("column")
     ax.set_ylabel("row")
     ax.set_title(f"{row.name}: {q.scales.size} blocks, {row.block_text}", loc="left", fontsize=10)
-    bar = ax.figure.colorbar(mesh, ax=ax)  # type: ignore[union-attr]
+    bar = ax.figure.colorbar(mesh, ax=ax)
     bar.set_label("log2 of the scale", color=look.ink)
     return ax
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,9 +84,20 @@ def line_style(look: Look, index: int) -> dict[str, Any]:
     return {"color": look.colour(index), "linestyle": DASHES[index % len(DASHES)]}
 
 
-def log2_axis(ax: Axes, which: str) -> None:
-    """Make the x or y axis one of powers of two."""
-    (ax.set_xscale if which == "x" else ax.set_yscale)("log", base=2)
+def log2_axis(ax: Axes, which: str, low: float, high: float) -> None:
+    """Make the x or y axis one of powers of two, around two positive numbers, within float64."""
+    from .ticks import powers
+
+    room = 2.0 ** max(0.03 * (math.log2(high) - math.log2(low)), 0.25)
+    ends = max(low / room, 5e-324), min(high * room, sys.float_info.max)
+    if which == "x":
+        ax.set_xlim(*ends)
+        ax.set_xscale("log", base=2)
+        powers(ax.xaxis, which)
+    else:
+        ax.set_ylim(*ends)
+        ax.set_yscale("log", base=2)
+        powers(ax.yaxis, which)
     ax.minorticks_off()
 
 
@@ -97,7 +110,7 @@ def finish(ax: Axes, look: Look, *, grid: str = "both", legend: bool = False) ->
         ax.spines[side].set_visible(False)
     if legend:
         place: dict[str, Any] = {"loc": "best"}
-        if ax.figure.get_layout_engine() is not None:  # type: ignore[union-attr]
+        if ax.figure.get_layout_engine() is not None:
             place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
         ax.legend(frameon=False, labelcolor=look.ink, handlelength=2.4, **place)
     return ax

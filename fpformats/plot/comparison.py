@@ -126,7 +126,7 @@ def _name(ax: Axes, look: Look, names: list[str], placed: list[tuple[float, floa
             x, y = placed[index]
             moved = abs(at - (y - bottom) * scale) > points * 0.6
             ax.annotate(
-                names[index], xy=(x, y), xytext=(7, at - (y - bottom) * scale), textcoords="offset points", ha="left", va="center",
-                fontsize=points, color=look.ink,
+                names[index], xy=(x, y), xytext=(7, at - (y - bottom) * scale), textcoords="offset points",
+                ha="left", va="center", fontsize=points, color=look.ink,
                 arrowprops={"arrowstyle": "-", "color": look.ink, "linewidth": 0.5, "shrinkB": 3} if moved else None,
             )  # fmt: skip

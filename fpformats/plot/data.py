@@ -61,8 +61,7 @@ def checked_formats(formats: Iterable[AnyFormat] | AnyFormat) -> list[Format | B
     ValueError
         An empty list.
     """
-    one = isinstance(formats, (str, Format, BlockFormat))
-    found = [get(fmt) for fmt in ([formats] if one else formats)]  # type: ignore[union-attr, list-item]
+    found = [get(fmt) for fmt in ([formats] if isinstance(formats, (str, Format, BlockFormat)) else formats)]
     if not found:
         raise ValueError("formats is empty; at least one format name was expected")
     return found

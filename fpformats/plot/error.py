@@ -65,25 +65,29 @@ def error(x: Any, formats: Iterable[AnyFormat] | AnyFormat, *, ax: Axes | None =
     magnitudes(x, "x")  # complains
     x = array_of(x)
     errors = [_errors(x, fmt) for fmt in rows]
+    sizes = errors[0][0]
+    single = sizes.size <= SINGLE
+    lines = [part if single else binned(*part) for part in errors]
+    drawn = np.concatenate([heights[np.isfinite(heights) & (heights > 0)] for line in lines for heights in line[1:]])
     ax = axes_for(ax)
     look = Look(ax)
-    for index, (fmt, (size, relative)) in enumerate(zip(rows, errors, strict=True)):
+    log2_axis(ax, "x", float(sizes.min()), float(sizes.max()))
+    if drawn.size:
+        log2_axis(ax, "y", float(drawn.min()), float(drawn.max()))
+    for index, (fmt, (places, *heights)) in enumerate(zip(rows, lines, strict=True)):
         style = line_style(look, index)
-        if size.size <= SINGLE:
-            kept = np.isfinite(relative) & (relative > 0)
+        if single:
+            kept = np.isfinite(heights[0]) & (heights[0] > 0)
             ax.plot(
-                size[kept], relative[kept], linestyle="none", marker=MARKERS[index % len(MARKERS)], markersize=4,
+                places[kept], heights[0][kept], linestyle="none", marker=MARKERS[index % len(MARKERS)], markersize=4,
                 color=style["color"], alpha=0.75, markeredgewidth=0, label=fmt.name,
             )  # fmt: skip
             continue
-        edges, medians, maxima = binned(size, relative)
-        ax.stairs(medians, edges, baseline=None, linewidth=2.0, label=fmt.name, **style)
-        ax.stairs(maxima, edges, baseline=None, linewidth=0.9, **style)
-    log2_axis(ax, "x")
-    log2_axis(ax, "y")
+        ax.stairs(heights[0], places, baseline=None, linewidth=2.0, label=fmt.name, **style)
+        ax.stairs(heights[1], places, baseline=None, linewidth=0.9, **style)
     ax.set_xlabel("|x|")
     ax.set_ylabel("|x \N{MINUS SIGN} q| / |x|")
-    if len(errors[0][0]) > SINGLE:
+    if not single:
         ax.set_title("thick: median, thin: maximum", loc="left", fontsize=9)
     return finish(ax, look, legend=True)
 
@@ -118,9 +122,5 @@ def binned(
         medians[exponent - low], maxima[exponent - low] = np.median(part), part.max()
     for line in (medians, maxima):
         line[~np.isfinite(line) | (line == 0)] = np.nan
-    return np.ldexp(1.0, np.arange(low, min(high + 1, 1023) + 1)) if high < 1023 else _edges(low), medians, maxima
-
-
-def _edges(low: int) -> NDArray[np.float64]:
-    """Up to the end of float64, whose next power of two it does not have."""
-    return np.append(np.ldexp(1.0, np.arange(low, 1024)), np.finfo(np.float64).max)
+    edges = np.ldexp(1.0, np.arange(low, min(high + 2, 1024)))
+    return (edges if high < 1023 else np.append(edges, np.finfo(np.float64).max)), medians, maxima

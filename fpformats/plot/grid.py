@@ -8,8 +8,9 @@ from typing import Any
 
 from ..format import Format
 from ..reference import line_and_fraction
+from .labels import exponent_of
 
-__all__ = ["MOST", "Grid", "limits_of"]
+__all__ = ["MOST", "Grid", "limits_of", "reading_order"]
 
 #: A picture with a mark for every value holds this many.
 MOST = 1024
@@ -103,3 +104,13 @@ def limits_of(limits: Any) -> tuple[Fraction, Fraction] | None:
     except (TypeError, ValueError):
         pass
     raise ValueError(f"limits={limits!r}: two finite numbers were expected, the smaller one first")
+
+
+def reading_order(index: int, grid: Grid, chosen: range) -> tuple[int, int]:
+    """Which values get a label first: zero, the ends, 1, other powers of two, the rest; the largest first."""
+    if not index:
+        return 0, 0
+    if index in (chosen[0], chosen[-1]):
+        return 1, 0
+    exponent = exponent_of(grid.value(index))
+    return (4 if exponent is None else 3 if exponent else 2), -abs(index)

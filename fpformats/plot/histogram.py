@@ -14,8 +14,8 @@ from ..explore.compare import compare
 from ..format import Format
 from ..registry import get, get_element
 from .canvas import SECOND, Look, axes_for, finish
-from .data import AnyFormat, array_of, drawable, float64
-from .grid import Grid
+from .data import AnyFormat, array_of, drawable
+from .grid import Grid, reading_order
 from .labels import axes_points, fitting, number, plain_share, text_size
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
     x : array_like
         Anything that `quantize` takes; it is quantized with the defaults.
     fmt : str, Format or BlockFormat
-        Of at most 1024 values. Of a block format the values are its element's, before they are multiplied by the scales.
+        Of at most 1024 values. Of a block format the values are its element's, not yet multiplied by the scales.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -51,8 +51,8 @@ def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
     Notes
     -----
     Above the picture: the share of numbers *saturated* (finite and beyond the largest value) and *flushed* (not zero,
-    and became zero), as `compare` counts them, and how many results are infinite or NaN and so have no bar. 0 and -0 are
-    one bar. Subnormal values have a colour of their own.
+    and became zero), as `compare` counts them, and how many results are infinite or NaN and so have no bar. 0 and -0
+    are one bar. Subnormal values have a colour of their own.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _all(grid: Grid) -> range:
         return grid.between(None, "")
     except ValueError:
         raise ValueError(
-            f"fmt: {grid.format.name} has {grid.count} values, too many for a bar each; a format of at most 10 bits was expected"
+            f"fmt: {grid.format.name} has {grid.count} values, too many for a bar each; at most 10 bits were expected"
         ) from None
 
 
@@ -120,13 +120,6 @@ def _ticks(ax: Axes, grid: Grid, chosen: range) -> None:
     step = axes_points(ax)[0] / (len(chosen) + 0.6)
     sizes = [text_size(text, points)[0] + 6 for text in texts]
 
-    def rank(index: int) -> tuple[int, int]:
-        if not index or index in (chosen[0], chosen[-1]):
-            return (0, 0) if not index else (1, 0)
-        size = abs(grid.value(index))
-        power = size.numerator & (size.numerator - 1) == 0 and size.denominator & (size.denominator - 1) == 0
-        exponent = size.numerator.bit_length() - size.denominator.bit_length()
-        return (2 if not exponent else 3, -abs(index)) if power else (4, -abs(index))
-
-    shown = fitting([step * place for place in range(len(chosen))], sizes, [rank(index) for index in chosen])  # type: ignore[arg-type]
+    order = [reading_order(index, grid, chosen) for index in chosen]
+    shown = fitting([step * place for place in range(len(chosen))], sizes, order)
     ax.set_xticks(shown, [texts[place] for place in shown], fontsize=points)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes_points", "fitting", "number", "plain_share", "spread", "text_size"]
+__all__ = ["axes_points", "exponent_of", "fitting", "number", "plain_share", "power_of_two", "spread", "text_size"]
 
 
 def number(value: Fraction | float) -> str:
@@ -19,12 +19,31 @@ def number(value: Fraction | float) -> str:
     ('448', '0.75', '$-2^{-9}$')
     """
     exact = Fraction(value)
-    size = abs(exact)
-    if size and size.numerator & (size.numerator - 1) == 0 and size.denominator & (size.denominator - 1) == 0:
-        exponent = size.numerator.bit_length() - size.denominator.bit_length()
-        if not -4 <= exponent <= 10:
-            return f"${'-' if exact < 0 else ''}2^{{{exponent}}}$"
+    exponent = exponent_of(exact)
+    if exponent is not None and not -4 <= exponent <= 10:
+        return f"${'-' if exact < 0 else ''}2^{{{exponent}}}$"
     return f"{float(exact):.4g}".replace("-", "\N{MINUS SIGN}").replace("e+", "e")
+
+
+def exponent_of(value: Fraction) -> int | None:
+    """k, if the magnitude is 2^k.
+
+    >>> exponent_of(Fraction(-1, 8)), exponent_of(Fraction(3))
+    (-3, None)
+    """
+    top, bottom = abs(value.numerator), value.denominator
+    power = top and top & (top - 1) == 0 == bottom & (bottom - 1)
+    return top.bit_length() - bottom.bit_length() if power else None
+
+
+def power_of_two(value: float) -> str:
+    """A tick's name: ``$2^{-3}$``; nothing for what is no power of two.
+
+    >>> power_of_two(0.125), power_of_two(0.3)
+    ('$2^{-3}$', '')
+    """
+    exponent = exponent_of(Fraction(value))
+    return "" if exponent is None else f"$2^{{{exponent}}}$"
 
 
 def plain_share(part: int, whole: int) -> str:
@@ -81,7 +100,7 @@ def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: fl
     return [start + offset for start, offset in zip(starts, ahead, strict=True)]
 
 
-def fitting(places: Sequence[float], sizes: Sequence[float], ranks: Sequence[float]) -> list[int]:
+def fitting(places: Sequence[float], sizes: Sequence[float], ranks: Sequence[Any]) -> list[int]:
     """The labels that fit beside each other: the first in rank, then each next one that overlaps none before.
 
     >>> fitting([0.0, 1.0, 2.0, 3.0], [1.5] * 4, [0, 2, 1, 3])

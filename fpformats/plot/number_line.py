@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..format import Format
 from ..registry import get_element
 from .canvas import SECOND, Look, axes_for, finish
 from .data import drawable
-from .grid import Grid, limits_of
-from .labels import axes_points, fitting, number, text_size
+from .grid import Grid, limits_of, reading_order
+from .labels import axes_points, exponent_of, fitting, number, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     Notes
     -----
     Zero and powers of two are taller; subnormal numbers have a colour of their own. Numbers are written under the ticks
-    where they fit beside each other: first zero, then the ends, then powers of two from the largest down, then the others.
+    where they fit beside each other: zero first, then the ends, 1, other powers of two from the largest down, the rest.
 
     Examples
     --------
@@ -64,20 +64,14 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     ax = axes_for(ax, height=1.7)
     look = Look(ax)
 
-    def kind(index: int) -> tuple[bool, bool]:
-        value = abs(grid.value(index))
-        subnormal = bool(row.exponent_bits) and 0 < abs(index) < grid.normal
-        return subnormal, not value or (
-            value.numerator & (value.numerator - 1) == 0 == value.denominator & (value.denominator - 1)
-        )
-
-    kinds = [kind(index) for index in chosen]
+    tall = [exponent_of(value) is not None or not value for value in values]
+    small = [bool(row.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
     width = 1.4 if len(values) <= 128 else 0.8
     for subnormal, colour, name in ((False, look.colour(0), "normal"), (True, look.colour(SECOND), "subnormal")):
-        picked = [(float(v), tall) for v, (small, tall) in zip(values, kinds, strict=True) if small == subnormal]
+        picked = [place for place, is_small in enumerate(small) if is_small == subnormal]
         if picked:
-            at, tops = [v for v, _ in picked], [TALL if tall else SHORT for _, tall in picked]
-            ax.vlines(at, 0, tops, color=colour, linewidth=width, label=name)
+            tops = [TALL if tall[place] else SHORT for place in picked]
+            ax.vlines([float(values[place]) for place in picked], 0, tops, color=colour, linewidth=width, label=name)
     first, last = float(values[0]), float(values[-1])
     room = (last - first) * 0.02 or abs(first) * 0.02 or 1.0
     ax.set_xlim(first - room, last + room)
@@ -87,22 +81,13 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     sizes = [text_size(text, points)[0] + 5 for text in texts]
     scale = axes_points(ax)[0] / (last - first + 2 * room)
     places = [float(value) * scale for value in values]
-    shown = fitting(
-        places, sizes, [_rank(index, grid, chosen, tall) for index, (_, tall) in zip(chosen, kinds, strict=True)]
-    )
+    shown = fitting(places, sizes, [reading_order(index, grid, chosen) for index in chosen])
     ax.set_xticks([float(values[i]) for i in shown], [texts[i] for i in shown], fontsize=points)
     ax.set_yticks([])
     finish(ax, look, grid="")
     ax.spines["left"].set_visible(False)
     what = f"{len(values)} of {grid.count} values" if len(values) < grid.count else f"{grid.count} values"
     ax.set_title(f"{row.name}: {what}", loc="left", fontsize=10)
-    if any(small for small, _ in kinds):
+    if any(small):
         ax.set_title("subnormal", loc="right", fontsize=10, color=look.colour(SECOND))
     return ax
-
-
-def _rank(index: int, grid: Grid, chosen: range, tall: bool) -> Any:
-    """In which order ticks are written, the least first."""
-    if not index or index in (chosen[0], chosen[-1]):
-        return (0 if not index else 1, 0)
-    return (2, -abs(index)) if tall else (3, -abs(index))

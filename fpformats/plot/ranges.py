@@ -37,8 +37,9 @@ def range_bars(formats: Iterable[AnyFormat] | AnyFormat, *, data: Any = None, ax
     formats : iterable of str, Format or BlockFormat
         One row each, the first on top.
     data : array_like, optional
-        Numbers whose minimum, first percentile, median, 99th percentile and maximum are marked. Magnitudes count; zeros,
-        infinities and NaN do not. A percentile is the smallest of the values with that share at or below it.
+        Numbers whose minimum, first percentile, median, 99th percentile and maximum are marked. Magnitudes
+        count; zeros, infinities and NaN do not. A percentile is the
+        smallest of the values with that share at or below it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -60,9 +61,10 @@ def range_bars(formats: Iterable[AnyFormat] | AnyFormat, *, data: Any = None, ax
     smallest normal. Below the hatched part everything becomes zero or the smallest number. An integer format is hatched
     all along: its spacing is the same everywhere.
 
-    *Block formats* hold two ranges. The bar is that of **one block**, the values that its elements can have beside each
-    other: of a block whose amax is that of `data`, and without `data`, the largest number of the element. The
-    thin line is what **all blocks** of such a tensor can reach, whatever their scales. A bar that slides along that line.
+    *Block formats* hold two ranges. The bar is that of **one block**, the values that its elements can have beside
+    each other: of a block whose amax is that of `data`, and without `data`, the largest number of the element. The thin
+    line is what **all blocks** of such a tensor can reach, whatever their scales; the bar slides along it. There is no
+    line where the tensor is one block.
 
     Examples
     --------
@@ -76,6 +78,9 @@ def range_bars(formats: Iterable[AnyFormat] | AnyFormat, *, data: Any = None, ax
     parts = [_parts(fmt, None if sizes is None else float(sizes.max())) for fmt in rows]
     ax = axes_for(ax, height=max(1.8, 0.9 + 0.34 * len(rows)))
     look = Look(ax)
+    ends = [end for part in parts for end in (part.smallest, part.largest, *(part.reach or ()))]
+    ends += [] if sizes is None else [float(sizes.min()), float(sizes.max())]
+    log2_axis(ax, "x", min(ends), max(ends))
     for row, (fmt, part) in enumerate(zip(rows, parts, strict=True)):
         colour = look.colour(0 if isinstance(fmt, Format) else 3)
         if part.reach is not None:
@@ -92,13 +97,9 @@ def range_bars(formats: Iterable[AnyFormat] | AnyFormat, *, data: Any = None, ax
                 row, part.largest - part.normal, left=part.normal, height=0.62, color=colour, linewidth=0,
                 gid=f"normal:{fmt.name}",
             )  # fmt: skip
-    log2_axis(ax, "x")
     ax.set_yticks(range(len(rows)), [fmt.name for fmt in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel("magnitude")
-    ends = [end for part in parts for end in (part.smallest, part.largest, *(part.reach or ()))]
-    ends += [] if sizes is None else [float(sizes.min()), float(sizes.max())]
-    _limit(ax, min(ends), max(ends))
     finish(ax, look, grid="x")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
@@ -122,13 +123,6 @@ def _parts(fmt: Format | BlockFormat, amax: float | None) -> _Part:
     largest = float(fmt.max)
     normal = float(fmt.smallest_normal) if fmt.exponent_bits else largest
     return _Part(float(fmt.smallest_subnormal), normal, largest, None)
-
-
-def _limit(ax: Axes, low: float, high: float) -> None:
-    """Some room at both ends, within float64."""
-    room = 2.0 ** max(0.03 * (np.log2(high) - np.log2(low)), 0.5)
-    with np.errstate(over="ignore", under="ignore"):
-        ax.set_xlim(max(low / room, 5e-324), min(np.float64(high) * room, np.finfo(np.float64).max))
 
 
 def _mark(ax: Axes, look: Look, sizes: np.ndarray) -> None:

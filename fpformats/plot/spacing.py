@@ -57,18 +57,18 @@ def spacing(formats: Iterable[AnyFormat] | AnyFormat, *, relative: bool = False,
     (0.001953125, 0.001953125, 448.0, 32.0)
     """
     rows = [drawable(get_element(fmt)) for fmt in checked_formats(formats)]  # type: ignore[arg-type]
-    lines = [_steps(fmt) for fmt in rows]
+    lines = []
+    for steps in map(_steps, rows):
+        x = [end for low, high, _ in steps for end in (low, high)]
+        lines.append((x, [gap / end if relative else gap for low, high, gap in steps for end in (low, high)]))
     ax = axes_for(ax)
     look = Look(ax)
-    for index, (fmt, steps) in enumerate(zip(rows, lines, strict=True)):
-        x = [end for low, high, _ in steps for end in (low, high)]
-        y = [gap / end if relative else gap for low, high, gap in steps for end in (low, high)]
+    log2_axis(ax, "x", min(x[0] for x, _ in lines), max(x[-1] for x, _ in lines))
+    log2_axis(ax, "y", min(min(y) for _, y in lines), max(max(y) for _, y in lines))
+    for index, (fmt, (x, y)) in enumerate(zip(rows, lines, strict=True)):
         style = line_style(look, index)
-        ax.plot(x, y, label=fmt.name, linewidth=1.6, solid_capstyle="butt", **style)
-        low, _, gap = steps[0]
-        ax.plot([low], [gap / low if relative else gap], marker=".", color=style["color"], markersize=6)
-    log2_axis(ax, "x")
-    log2_axis(ax, "y")
+        ax.plot(x, y, label=fmt.name, linewidth=1.6, **style)
+        ax.plot(x[:1], y[:1], marker=".", color=style["color"], markersize=6)
     ax.set_xlabel("magnitude")
     ax.set_ylabel("spacing / magnitude" if relative else "spacing")
     return finish(ax, look, legend=len(rows) > 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import reference
@@ -87,24 +88,22 @@ def staircase(
     row = drawable(get_element(fmt))
     rules = _rules(row, rounding, overflow)
     grid = Grid(row)
-    low, high = limits_of(limits) or _around(grid)
-    grid.between(None if limits is None else (low, high), "to draw each") if limits is None else _few(grid, low, high)
+    low, high = _view(grid, limits)
     steps = _steps(grid, rules, low, high)
     ax = axes_for(ax)
     look = Look(ax)
-    x0, x1 = float(low), float(high)
-    ax.plot([x0, x1], [x0, x1], color=look.ink, linewidth=0.8, alpha=0.6, label="y = x")
-    drawn: list[tuple[float, float]] = []
-    for step in steps:
-        y = float(step.y)
-        y = y if math.isfinite(y) else math.nan
-        drawn += [(float(step.left), y), (float(step.right), y)]
-    ax.plot([x for x, _ in drawn], [y for _, y in drawn], color=look.colour(0), linewidth=1.8, label=row.name)
-    joints = [(here, after) for here, after in zip(steps, steps[1:], strict=False)]
-    if len(joints) <= CIRCLES:
-        _circles(ax, look, joints, row, rules)
-    _overflows(ax, look, grid, steps, row, rules)
-    ax.set_xlim(x0, x1)
+    ends = [float(low), float(high)]
+    ax.plot(ends, ends, color=look.ink, linewidth=0.8, alpha=0.6, label="y = x")
+    x = [float(end) for step in steps for end in (step.left, step.right)]
+    y = [float(step.y) if math.isfinite(step.y) else math.nan for step in steps for _ in range(2)]
+    ax.plot(x, y, color=look.colour(0), linewidth=1.8, label=row.name)
+    if len(steps) <= CIRCLES:
+        _circles(ax, look, steps, row, rules)
+    if low < grid.value(grid.low):
+        _beyond(ax, look, steps[0].y, low, grid.value(grid.low), steps[0].right)
+    if high > grid.value(grid.high):
+        _beyond(ax, look, steps[-1].y, high, grid.value(grid.high), steps[-1].left)
+    ax.set_xlim(*ends)
     ax.set_xlabel("x")
     ax.set_ylabel(f"x in {row.name}")
     ax.set_title(f"{row.name}, {rounding}", loc="left", fontsize=10)
@@ -129,18 +128,23 @@ def _same(one: Result, other: Result) -> bool:
     return one == other or (one != one and other != other)
 
 
-def _around(grid: Grid) -> tuple[Fraction, Fraction]:
-    """All values and, beyond both ends, twice the last step."""
-    first, last = grid.value(grid.low), grid.value(grid.high)
-    down = grid.value(grid.low + 1) - first
-    up = last - grid.value(grid.high - 1)
-    return (first - 2 * down if grid.format.signed else min(first, -up)), last + 2 * up
+def _view(grid: Grid, limits: tuple[float, float] | None) -> tuple[Fraction, Fraction]:
+    """The ends of x: the limits, if not too many steps lie between; or all values and twice the last step beyond."""
+    chosen = limits_of(limits)
+    if chosen is None:
+        grid.between(None, "to draw the step of each")
+        first, last = grid.value(grid.low), grid.value(grid.high)
+        up = last - grid.value(grid.high - 1)
+        down = grid.value(grid.low + 1) - first if grid.format.signed else min(first, up)
+        return first - 2 * down if grid.format.signed else first - down, last + 2 * up
+    if grid.floor(chosen[0]) < min(grid.floor(chosen[1]), grid.high) and chosen[1] > grid.value(grid.low):
+        grid.between(chosen, "to draw the step of each")
+    return chosen
 
 
 def _steps(grid: Grid, rules: Rules, low: Fraction, high: Fraction) -> list[Step]:
     """The steps between two ends; neighbours differ."""
     fmt = grid.format
-    first, last = max(grid.floor(low), grid.low - 1), min(grid.floor(high), grid.high)
     made: list[Step] = []
 
     def add(left: Fraction, right: Fraction, y: Result) -> None:
@@ -152,37 +156,28 @@ def _steps(grid: Grid, rules: Rules, low: Fraction, high: Fraction) -> list[Step
         else:
             made.append(Step(left, right, y))
 
-    below = grid.value(grid.low - 1)
-    if low < below:
-        add(low, below, _result((low + below) / 2 if low < below else below, fmt, rules))
-    for index in range(first, last + 1):
+    below, above = grid.value(grid.low - 1), grid.value(grid.high + 1)
+    add(low, below, _result(min(low, below) - 1, fmt, rules))
+    for index in range(max(grid.floor(low), grid.low - 1), min(grid.floor(high), grid.high) + 1):
         left, right = grid.value(index), grid.value(index + 1)
         middle = (left + right) / 2
-        # between two neighbours, a rounding changes its mind at most once: in the middle
-        near, far = (_result((left + middle) / 2, fmt, rules), _result((middle + right) / 2, fmt, rules))
-        add(left, middle, near)
-        add(middle, right, far)
-    above = grid.value(grid.high + 1)
-    if high > above:
-        add(above, high, _result((above + high) / 2, fmt, rules))
+        # between two neighbours a rounding changes its mind once at most: in the middle
+        add(left, middle, _result((left + middle) / 2, fmt, rules))
+        add(middle, right, _result((middle + right) / 2, fmt, rules))
+    add(above, high, _result(max(high, above) + 1, fmt, rules))
     return made
 
 
-def _few(grid: Grid, low: Fraction, high: Fraction) -> None:
-    """Complain about limits that hold too many steps; none at all is a flat picture."""
-    if grid.floor(high) >= grid.low and grid.floor(low) <= grid.high and grid.floor(high) > grid.floor(low):
-        grid.between((low, high), "to draw each")
-
-
-def _circles(ax: Axes, look: Look, joints: list[tuple[Step, Step]], fmt: Format, rules: Rules) -> None:
-    filled, hollow = set(), set()
-    for here, after in joints:
+def _circles(ax: Axes, look: Look, steps: list[Step], fmt: Format, rules: Rules) -> None:
+    """Where each step ends: filled what x becomes there, hollow what it does not."""
+    filled: set[tuple[float, float]] = set()
+    hollow: set[tuple[float, float]] = set()
+    for here, after in pairwise(steps):
         x, at = here.right, _result(here.right, fmt, rules)
         for y in (here.y, after.y, at):
-            if math.isfinite(float(y)):
+            if math.isfinite(y):
                 (filled if _same(y, at) else hollow).add((float(x), float(y)))
-    back = ax.get_facecolor()
-    for points, face, name in ((hollow, back, "hollow"), (filled, look.colour(0), "filled")):
+    for points, face, name in ((hollow, ax.get_facecolor(), "hollow"), (filled, look.colour(0), "filled")):
         ordered = sorted(points)
         ax.plot(
             [x for x, _ in ordered], [y for _, y in ordered], linestyle="none", marker="o", markersize=4.5,
@@ -190,30 +185,14 @@ def _circles(ax: Axes, look: Look, joints: list[tuple[Step, Step]], fmt: Format,
         )  # fmt: skip
 
 
-def _overflows(ax: Axes, look: Look, grid: Grid, steps: list[Step], fmt: Format, rules: Rules) -> None:
-    """Shade what is beyond the finite values, and say what becomes of it."""
-    low, high = steps[0].left, steps[-1].right
-    for end, inside, outside, y in (
-        (grid.value(grid.low), low, low, steps[0].y),
-        (grid.value(grid.high), high, high, steps[-1].y),
-    ):
-        beyond = outside < end if end == grid.value(grid.low) and inside == low else outside > end
-        if not beyond:
-            continue
-        step = steps[0] if inside == low else steps[-1]
-        stays = math.isfinite(float(y))
-        start = end if stays else (step.right if inside == low else step.left)
-        ax.axvspan(
-            float(min(start, outside)), float(max(start, outside)), color=look.colour(SECOND), alpha=0.15, linewidth=0
-        )
-        text = (
-            f"saturates at {number(Fraction(y))}"
-            if stays
-            else "NaN"
-            if y != y
-            else ("+" if y > 0 else "\N{MINUS SIGN}") + "infinity"
-        )
-        ax.text(
-            float(start + outside) / 2, 0.5, text, rotation=90, ha="center", va="center", color=look.ink, fontsize=9,
-            transform=ax.get_xaxis_transform(),
-        )  # fmt: skip
+def _beyond(ax: Axes, look: Look, y: Result, outside: Fraction, last: Fraction, step: Fraction) -> None:
+    """Shade what is beyond the last value, and say what becomes of it."""
+    stays = math.isfinite(y)
+    start, end = sorted((float(last if stays else step), float(outside)))
+    ax.axvspan(start, end, color=look.colour(SECOND), alpha=0.18, linewidth=0)
+    sign = "+" if y > 0 else "\N{MINUS SIGN}"
+    text = f"stays {number(y)}" if stays else "NaN" if y != y else f"{sign}infinity"
+    ax.text(
+        (start + end) / 2, 0.5, text, rotation=90, ha="center", va="center", color=look.ink, fontsize=9,
+        transform=ax.get_xaxis_transform(),
+    )  # fmt: skip
