@@ -13,11 +13,15 @@ from ..blocks.encode import encode_blocks
 from ..casts import decode
 from .canvas import Look, axes_for
 from .data import array_of, float64, magnitudes
+from .labels import axes_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["blocks"]
+
+#: boundaries are drawn between blocks of that many points on average
+BOUNDARY = 6.0
 
 
 def blocks(x: Any, fmt: str | BlockFormat, *, axis: int = -1, ax: Axes | None = None) -> Axes:
@@ -72,11 +76,13 @@ def blocks(x: Any, fmt: str | BlockFormat, *, axis: int = -1, ax: Axes | None = 
     image = np.ma.masked_invalid(_log2(q).reshape(down.size - 1, across.size - 1))
     ax = axes_for(ax)
     look = Look(ax)
-    thin = 0.4 if image.size <= 2048 else 0.0
-    mesh = ax.pcolormesh(
-        across, down, image, cmap="viridis" if look.dark else "viridis_r", linewidth=thin, antialiased=bool(thin),
-        edgecolors=ax.get_facecolor() if thin else "none",
-    )  # fmt: skip
+    mesh = ax.pcolormesh(across, down, image, cmap="viridis" if look.dark else "viridis_r")
+    width, height = axes_points(ax)
+    gaps: dict[str, Any] = {"color": ax.get_facecolor(), "linewidth": 0.8}
+    if width > BOUNDARY * (across.size - 1):
+        ax.vlines(across[1:-1], 0, down[-1], **gaps)
+    if height > BOUNDARY * (down.size - 1):
+        ax.hlines(down[1:-1], 0, across[-1], **gaps)
     ax.set_xlim(0, across[-1])
     ax.set_ylim(down[-1], 0)
     ax.set_xlabel("column")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SECOND", "Look", "axes_for", "finish", "line_style", "log2_axis"]
+__all__ = ["Look", "axes_for", "finish", "line_style", "log2_axis"]
 
 #: Told apart with any kind of colour vision, and each at least three times as bright or dark as its background.
 ON_LIGHT = ("#0072B2", "#C84E00", "#008A64", "#AA4499", "#946300", "#4D4D4D")
 ON_DARK = ("#56B4E9", "#E69F00", "#2CC295", "#E08BC3", "#F0E442", "#C8C8C8")
+#: for what stands beside the first colour: of another brightness, so that grey tells them apart
+SECOND_ON_LIGHT, SECOND_ON_DARK = "#E58A00", "#C8571B"
 #: with as many dashes as this, the colours repeat after twelve lines only; in grey the dashes are left
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)))
-#: the colour of subnormals
-SECOND = 1
 
 
 def axes_for(ax: Any, height: float = 4.0) -> Axes:
@@ -33,12 +33,14 @@ def axes_for(ax: Any, height: float = 4.0) -> Axes:
     try:
         from matplotlib import pyplot
         from matplotlib.axes import Axes
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ModuleNotFoundError as missing:
         raise ImportError(
             "fpformats.plot draws with Matplotlib, which is not installed: pip install 'fpformats[plot]'"
         ) from missing
     if ax is None:
-        made: Axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+        layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)  # inches
+        made: Axes = pyplot.subplots(figsize=(6.4, height), layout=layout)[1]
         return made
     if not isinstance(ax, Axes):
         raise TypeError(f"ax={ax!r}: a Matplotlib Axes was expected, such as the second result of pyplot.subplots()")
@@ -62,6 +64,8 @@ class Look:
     ink : colour
         Of text and neutral lines: that of its axis labels.
     colours : tuple of colour
+    second : colour
+        Of subnormals, and of what is beyond a format.
     """
 
     def __init__(self, ax: Axes) -> None:
@@ -73,6 +77,7 @@ class Look:
             behind = 1 - (_brightness(self.ink) or 0.0)
         self.dark = behind < 0.5
         self.colours = ON_DARK if self.dark else ON_LIGHT
+        self.second = SECOND_ON_DARK if self.dark else SECOND_ON_LIGHT
 
     def colour(self, index: int) -> str:
         """One for each thing that is drawn, again and again the same."""

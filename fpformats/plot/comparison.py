@@ -11,12 +11,15 @@ from ..explore.compare import compare as numbers
 from ..explore.measure import Row
 from .canvas import Look, axes_for, finish
 from .data import AnyFormat, array_of, checked_formats, magnitudes
-from .labels import axes_points, spread, text_size
+from .labels import axes_points, placed, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["compare"]
+
+#: size of the names
+POINTS = 9.0
 
 
 def compare(
@@ -64,19 +67,21 @@ def compare(
     bottom, top = low - 1.5 * room, high + 1.5 * room
     ax = axes_for(ax)
     look = Look(ax)
-    placed = [(float(row.bits), min(max(row.sqnr_db, low - room), high + room)) for row in rows]
-    for shape, at in (("o", None), ("^", math.inf), ("v", -math.inf)):
+    at = [(float(row.bits), min(max(row.sqnr_db, low - room), high + room)) for row in rows]
+    for shape, kind in (("o", None), ("^", math.inf), ("v", -math.inf)):
         chosen = [
-            p
-            for p, row in zip(placed, rows, strict=True)
-            if row.sqnr_db == at or (at is None and math.isfinite(row.sqnr_db))
+            spot
+            for spot, row in zip(at, rows, strict=True)
+            if (None if math.isfinite(row.sqnr_db) else row.sqnr_db) == kind
         ]
         if chosen:
             x, y = zip(*chosen, strict=True)
             ax.scatter(x, y, marker=shape, s=36, color=look.colour(0), zorder=3)
-    bits = [bit for bit, _ in placed]
+    bits = [bit for bit, _ in at]
+    span = max(max(bits) - min(bits), 2.0)
+    ax.set_xlim(min(bits) - 0.06 * span, max(bits) + 0.12 * span)
     ax.set_ylim(bottom, top)
-    _name(ax, look, [row.format for row in rows], placed, min(bits), max(bits))
+    _name(ax, look, [row.format for row in rows], at)
     ax.set_xlabel("bits per value")
     ax.set_ylabel("SQNR (dB)")
     return finish(ax, look)
@@ -98,35 +103,23 @@ def _rows(given: Any, formats: Any) -> tuple[Row, ...]:
     return tuple(row for row in rows if not math.isnan(row.sqnr_db))
 
 
-def _name(ax: Axes, look: Look, names: list[str], placed: list[tuple[float, float]], low: float, high: float) -> None:
-    """Names to the right of the points, moved up or down where they would overlap."""
-    points = 9.0
+def _name(ax: Axes, look: Look, names: list[str], at: list[tuple[float, float]]) -> None:
+    """Names beside the points, with a line to those that had to move away."""
     width, height = axes_points(ax)
-    sizes = [text_size(name, points)[0] + 10 for name in names]
-    span = max(high - low, 1.0)
-    # the axis ends where the last name does
-    left = low - 0.06 * span
-    unit = min(
-        [(width - size) / (bit - left) for size, (bit, _) in zip(sizes, placed, strict=True) if bit > left] or [1.0]
-    )
-    ax.set_xlim(left, left + width / max(unit, 1e-9))
-    bottom, top = ax.get_ylim()
-    scale = height / (top - bottom)
-    columns: list[list[int]] = []
-    for index in sorted(range(len(names)), key=lambda i: placed[i][0]):
-        start = placed[index][0] * unit
-        near = next((c for c in columns if any(abs(placed[i][0] * unit - start) < sizes[i] for i in c)), None)
-        if near is None:
-            columns.append(near := [])
-        near.append(index)
-    for column in columns:
-        column.sort(key=lambda i: placed[i][1])
-        wanted = [(placed[i][1] - bottom) * scale for i in column]
-        for index, at in zip(column, spread(wanted, [points * 1.3] * len(column), 0, height), strict=True):
-            x, y = placed[index]
-            moved = abs(at - (y - bottom) * scale) > points * 0.6
-            ax.annotate(
-                names[index], xy=(x, y), xytext=(7, at - (y - bottom) * scale), textcoords="offset points",
-                ha="left", va="center", fontsize=points, color=look.ink,
-                arrowprops={"arrowstyle": "-", "color": look.ink, "linewidth": 0.5, "shrinkB": 3} if moved else None,
-            )  # fmt: skip
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    points = [((x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height) for x, y in at]
+    sizes = [(text_size(name, POINTS)[0] + 3, POINTS * 1.25) for name in names]
+    for name, spot, here, centre, (wide, _) in zip(
+        names, at, points, placed(points, sizes, (width, height)), sizes, strict=True
+    ):
+        away = centre[0] - here[0], centre[1] - here[1]
+        far = abs(away[1]) > POINTS or abs(away[0]) > wide / 2 + 2 * POINTS
+        ax.annotate(
+            name, xy=spot, xytext=away, textcoords="offset points", ha="center", va="center", fontsize=POINTS,
+            color=look.ink, arrowprops=arrow(look) if far else None,
+        )  # fmt: skip
+
+
+def arrow(look: Look) -> dict[str, Any]:
+    """A thin line from a name to its point."""
+    return {"arrowstyle": "-", "color": look.ink, "linewidth": 0.5, "alpha": 0.7, "shrinkA": 1, "shrinkB": 3}

@@ -71,7 +71,7 @@ def error(x: Any, formats: Iterable[AnyFormat] | AnyFormat, *, ax: Axes | None =
     drawn = np.concatenate([heights[np.isfinite(heights) & (heights > 0)] for line in lines for heights in line[1:]])
     ax = axes_for(ax)
     look = Look(ax)
-    log2_axis(ax, "x", float(sizes.min()), float(sizes.max()))
+    log2_axis(ax, "x", float(lines[0][0].min()), float(lines[0][0].max()))
     if drawn.size:
         log2_axis(ax, "y", float(drawn.min()), float(drawn.max()))
     for index, (fmt, (places, *heights)) in enumerate(zip(rows, lines, strict=True)):

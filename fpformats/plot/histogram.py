@@ -13,10 +13,10 @@ from ..casts import decode, encode
 from ..explore.compare import compare
 from ..format import Format
 from ..registry import get, get_element
-from .canvas import SECOND, Look, axes_for, finish
+from .canvas import Look, axes_for, finish
 from .data import AnyFormat, array_of, drawable
 from .grid import Grid, reading_order
-from .labels import axes_points, fitting, number, plain_share, text_size
+from .labels import axes_points, fitting, numbers, plain_share, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,17 +79,19 @@ def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax)
     look = Look(ax)
     small = [bool(element.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
-    colours = [look.colour(SECOND) if is_small else look.colour(0) for is_small in small]
+    colours = [look.second if is_small else look.colour(0) for is_small in small]
     places = np.arange(len(chosen), dtype=np.float64)
     ax.bar(places, counts, width=0.85 if len(chosen) <= 64 else 1.0, color=colours, linewidth=0)
     ax.set_xlim(-0.8, len(chosen) - 0.2)
     _ticks(ax, grid, chosen)
     ax.set_xlabel(f"value of {element.name}" + (", before the block's scale" if block else ""))
-    ax.set_ylabel("numbers")
+    ax.set_ylabel("count")
     text = f"{row.name}: {plain_share(counted.saturated, counted.count)} saturated, "
     text += f"{plain_share(counted.flushed, counted.count)} flushed to zero"
     if counted.inf or counted.nan:
         text += "".join(f", {many} {what}" for many, what in ((counted.inf, "inf"), (counted.nan, "NaN")) if many)
+    if text_size(text, 10)[0] > axes_points(ax)[0]:
+        text = text.replace(": ", ":\n", 1)
     ax.set_title(text, loc="left", fontsize=10)
     return finish(ax, look, grid="y")
 
@@ -115,10 +117,10 @@ def _counts(codes: Any, element: Format, grid: Grid) -> tuple[NDArray[np.int64],
 
 
 def _ticks(ax: Axes, grid: Grid, chosen: range) -> None:
-    texts = [number(grid.value(index)) for index in chosen]
+    texts = numbers([grid.value(index) for index in chosen])
     points = 9.0
     step = axes_points(ax)[0] / (len(chosen) + 0.6)
-    sizes = [text_size(text, points)[0] + 6 for text in texts]
+    sizes = [text_size(text, points)[0] + 4 for text in texts]
 
     order = [reading_order(index, grid, chosen) for index in chosen]
     shown = fitting([step * place for place in range(len(chosen))], sizes, order)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes_points", "exponent_of", "fitting", "number", "plain_share", "power_of_two", "spread", "text_size"]
+#: how large a point is, in points, and how far from it its name may be, in which directions (degrees)
+MARK = 6.0
+DISTANCES = (0.0, 6.0, 12.0, 20.0, 30.0, 42.0, 56.0, 72.0, 90.0)
+TURNS = (0, 180, 30, -30, 150, -150, 60, -60, 90, -90, 120, -120)
+
+__all__ = [
+    "axes_points",
+    "exponent_of",
+    "fitting",
+    "number",
+    "numbers",
+    "placed",
+    "plain_share",
+    "power_of_two",
+    "spread",
+    "text_size",
+]
 
 
-def number(value: Fraction | float) -> str:
-    """A number in few letters; a power of two that is not a short decimal as such, in Matplotlib's mathematics.
+def number(value: Fraction | float, digits: int = 4) -> str:
+    """A number in few letters: all its digits if those are seven, else so many.
+
+    A power of two that is not a short decimal is written as such, in Matplotlib's mathematics.
 
     >>> number(Fraction(448)), number(0.75), number(Fraction(-1, 512))
     ('448', '0.75', '$-2^{-9}$')
@@ -22,7 +42,12 @@ def number(value: Fraction | float) -> str:
     exponent = exponent_of(exact)
     if exponent is not None and not -4 <= exponent <= 10:
         return f"${'-' if exact < 0 else ''}2^{{{exponent}}}$"
-    return f"{float(exact):.4g}".replace("-", "\N{MINUS SIGN}").replace("e+", "e")
+    whole = f"{float(exact):.7g}"
+    return (
+        (whole if Fraction(whole) == exact else f"{float(exact):.{digits}g}")
+        .replace("-", "\N{MINUS SIGN}")
+        .replace("e+", "e")
+    )
 
 
 def exponent_of(value: Fraction) -> int | None:
@@ -34,6 +59,19 @@ def exponent_of(value: Fraction) -> int | None:
     top, bottom = abs(value.numerator), value.denominator
     power = top and top & (top - 1) == 0 == bottom & (bottom - 1)
     return top.bit_length() - bottom.bit_length() if power else None
+
+
+def numbers(values: Sequence[Fraction]) -> list[str]:
+    """Rising numbers as text, with as many digits as tell neighbours apart.
+
+    >>> numbers([Fraction(1), 1 + Fraction(1, 2**23), 1 + Fraction(2, 2**23)])
+    ['1', '1.0000001', '1.0000002']
+    """
+    for digits in range(4, 18):
+        texts = [number(value, digits) for value in values]
+        if all(one != other for one, other in pairwise(texts)):
+            break
+    return texts
 
 
 def power_of_two(value: float) -> str:
@@ -112,3 +150,37 @@ def fitting(places: Sequence[float], sizes: Sequence[float], ranks: Sequence[Any
         if all(abs(places[index] - places[other]) >= reach + sizes[other] / 2 for other in taken):
             taken.append(index)
     return sorted(taken)
+
+
+def placed(
+    points: Sequence[tuple[float, float]], sizes: Sequence[tuple[float, float]], bounds: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """Where names of points go: the centres of boxes that cover no other box and no point, near their own.
+
+    All in the same unit, from 0 to the bounds. A box is to the right of its point if it can be, else around it, further
+    and further out; if there is no room at all, to the right.
+
+    >>> placed([(50.0, 50.0), (50.0, 60.0), (50.0, 52.0)], [(20.0, 8.0)] * 3, (100.0, 100.0))
+    [(66.0, 50.0), (66.0, 60.0), (34.0, 52.0)]
+    """
+    taken: list[tuple[float, float, float, float]] = [(x, y, MARK, MARK) for x, y in points]
+    made = []
+    for (x, y), (width, height) in zip(points, sizes, strict=True):
+        centre = (x + MARK + width / 2, y)
+        for distance, turn in product(DISTANCES, TURNS):
+            right, up = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+            at = (
+                x + right * distance + (width / 2 + MARK) * round(right),
+                y + up * distance + (height / 2) * round(up),
+            )
+            inside = width / 2 <= at[0] <= bounds[0] - width / 2 and height / 2 <= at[1] <= bounds[1] - height / 2
+            if inside and not any(
+                abs(at[0] - a) < (width + w) / 2 and abs(at[1] - b) < (height + h) / 2
+                for a, b, w, h in taken
+                if (a, b) != (x, y) or (w, h) != (MARK, MARK)
+            ):
+                centre = at
+                break
+        taken.append((*centre, width, height))
+        made.append(centre)
+    return made

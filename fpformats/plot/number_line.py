@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ..format import Format
 from ..registry import get_element
-from .canvas import SECOND, Look, axes_for, finish
+from .canvas import Look, axes_for, finish
 from .data import drawable
 from .grid import Grid, limits_of, reading_order
-from .labels import axes_points, exponent_of, fitting, number, text_size
+from .labels import axes_points, exponent_of, fitting, numbers, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +47,9 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
 
     Notes
     -----
-    Zero and powers of two are taller; subnormal numbers have a colour of their own. Numbers are written under the ticks
-    where they fit beside each other: zero first, then the ends, 1, other powers of two from the largest down, the rest.
+    Zero and powers of two are taller; subnormal numbers are dashed and of another colour. Numbers are written under the
+    ticks where they fit beside each other: zero first, then the ends, 1, other powers of two from the largest down,
+    the rest.
 
     Examples
     --------
@@ -67,16 +68,18 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     tall = [exponent_of(value) is not None or not value for value in values]
     small = [bool(row.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
     width = 1.4 if len(values) <= 128 else 0.8
-    for subnormal, colour, name in ((False, look.colour(0), "normal"), (True, look.colour(SECOND), "subnormal")):
+    for subnormal, colour, name in ((False, look.colour(0), "normal"), (True, look.second, "subnormal")):
         picked = [place for place, is_small in enumerate(small) if is_small == subnormal]
         if picked:
             tops = [TALL if tall[place] else SHORT for place in picked]
-            ax.vlines([float(values[place]) for place in picked], 0, tops, color=colour, linewidth=width, label=name)
+            dashes = (0, (2.5, 0.8)) if subnormal else "-"
+            at = [float(values[place]) for place in picked]
+            ax.vlines(at, 0, tops, color=colour, linewidth=width, linestyle=dashes, label=name)
     first, last = float(values[0]), float(values[-1])
     room = (last - first) * 0.02 or abs(first) * 0.02 or 1.0
     ax.set_xlim(first - room, last + room)
     ax.set_ylim(0, 1.12)
-    texts = [number(value) for value in values]
+    texts = numbers(values)
     points = 9.0
     sizes = [text_size(text, points)[0] + 5 for text in texts]
     scale = axes_points(ax)[0] / (last - first + 2 * room)
@@ -89,5 +92,5 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     what = f"{len(values)} of {grid.count} values" if len(values) < grid.count else f"{grid.count} values"
     ax.set_title(f"{row.name}: {what}", loc="left", fontsize=10)
     if any(small):
-        ax.set_title("subnormal", loc="right", fontsize=10, color=look.colour(SECOND))
+        ax.set_title("subnormal", loc="right", fontsize=10, color=look.second)
     return ax

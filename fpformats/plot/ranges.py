@@ -10,7 +10,7 @@ import numpy as np
 from ..block_format import BlockFormat
 from ..format import Format
 from .block_values import block_reach, block_values
-from .canvas import SECOND, Look, axes_for, finish, log2_axis
+from .canvas import Look, axes_for, finish, log2_axis
 from .data import AnyFormat, checked_formats, drawable, magnitudes
 from .labels import axes_points, spread, text_size
 
@@ -90,7 +90,7 @@ def range_bars(formats: Iterable[AnyFormat] | AnyFormat, *, data: Any = None, ax
         if part.smallest < part.normal:
             ax.barh(
                 row, part.normal - part.smallest, left=part.smallest, height=0.62, facecolor="none",
-                edgecolor=look.colour(SECOND), hatch="//////", linewidth=1.0, gid=f"subnormal:{fmt.name}",
+                edgecolor=look.second, hatch="//////", linewidth=1.0, gid=f"subnormal:{fmt.name}",
             )  # fmt: skip
         if part.normal < part.largest:
             ax.barh(

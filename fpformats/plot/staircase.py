@@ -12,7 +12,7 @@ from ..casts import rules_for
 from ..format import Format
 from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
-from .canvas import SECOND, Look, axes_for, finish
+from .canvas import Look, axes_for, finish
 from .data import drawable
 from .grid import Grid, limits_of
 from .labels import number
@@ -106,7 +106,7 @@ def staircase(
     ax.set_xlim(*ends)
     ax.set_xlabel("x")
     ax.set_ylabel(f"x in {row.name}")
-    ax.set_title(f"{row.name}, {rounding}", loc="left", fontsize=10)
+    ax.set_title(", ".join(filter(None, (row.name, rounding, overflow))), loc="left", fontsize=10)
     return finish(ax, look)
 
 
@@ -189,9 +189,9 @@ def _beyond(ax: Axes, look: Look, y: Result, outside: Fraction, last: Fraction, 
     """Shade what is beyond the last value, and say what becomes of it."""
     stays = math.isfinite(y)
     start, end = sorted((float(last if stays else step), float(outside)))
-    ax.axvspan(start, end, color=look.colour(SECOND), alpha=0.18, linewidth=0)
+    ax.axvspan(start, end, color=look.second, alpha=0.18, linewidth=0)
     sign = "+" if y > 0 else "\N{MINUS SIGN}"
-    text = f"stays {number(y)}" if stays else "NaN" if y != y else f"{sign}infinity"
+    text = "becomes " + (number(y) if stays else "NaN" if y != y else f"{sign}infinity")
     ax.text(
         (start + end) / 2, 0.5, text, rotation=90, ha="center", va="center", color=look.ink, fontsize=9,
         transform=ax.get_xaxis_transform(),

@@ -23,7 +23,7 @@ class Powers(Locator):
 
     Matplotlib's own locator computes powers beyond the largest float64 when the axis ends there.
 
-    >>> Powers("x", room=5).tick_values(0.3, 40.0).tolist()
+    >>> Powers("x", room=8).tick_values(0.3, 40.0).tolist()
     [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     """
 
