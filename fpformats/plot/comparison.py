@@ -81,9 +81,9 @@ def compare(
     span = max(max(bits) - min(bits), 2.0)
     ax.set_xlim(min(bits) - 0.06 * span, max(bits) + 0.12 * span)
     ax.set_ylim(bottom, top)
-    _name(ax, look, [row.format for row in rows], at)
     ax.set_xlabel("bits per value")
     ax.set_ylabel("SQNR (dB)")
+    _name(ax, look, [row.format for row in rows], at)
     return finish(ax, look)
 
 

@@ -11,6 +11,7 @@ from ..block_format import BlockFormat
 from ..blocks.encode import encode_blocks
 from ..casts import decode, encode
 from ..explore.compare import compare
+from ..explore.measure import Row
 from ..format import Format
 from ..registry import get, get_element
 from .canvas import Look, axes_for, finish
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["histogram"]
+
+#: size of the numbers under the bars
+POINTS = 9.0
 
 
 def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
@@ -78,21 +82,17 @@ def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
         raise ValueError(f"x: all {left} values become infinite or NaN in {row.name}; a finite one was expected")
     ax = axes_for(ax)
     look = Look(ax)
-    small = [bool(element.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
-    colours = [look.second if is_small else look.colour(0) for is_small in small]
-    places = np.arange(len(chosen), dtype=np.float64)
-    ax.bar(places, counts, width=0.85 if len(chosen) <= 64 else 1.0, color=colours, linewidth=0)
-    ax.set_xlim(-0.8, len(chosen) - 0.2)
-    _ticks(ax, grid, chosen)
     ax.set_xlabel(f"value of {element.name}" + (", before the block's scale" if block else ""))
     ax.set_ylabel("count")
-    text = f"{row.name}: {plain_share(counted.saturated, counted.count)} saturated, "
-    text += f"{plain_share(counted.flushed, counted.count)} flushed to zero"
-    if counted.inf or counted.nan:
-        text += "".join(f", {many} {what}" for many, what in ((counted.inf, "inf"), (counted.nan, "NaN")) if many)
-    if text_size(text, 10)[0] > axes_points(ax)[0]:
-        text = text.replace(": ", ":\n", 1)
-    ax.set_title(text, loc="left", fontsize=10)
+    ax.set_ylim(0, max(int(counts.max()), 1) * 1.05)
+    ax.set_xlim(-0.8, len(chosen) - 0.2)
+    width = axes_points(ax)[0]
+    _ticks(ax, grid, chosen, width / (len(chosen) + 0.6))
+    text = _title(counted)
+    ax.set_title(text if text_size(text, 10)[0] <= width else text.replace(": ", ":\n", 1), loc="left", fontsize=10)
+    small = [bool(element.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
+    colours = [look.second if is_small else look.colour(0) for is_small in small]
+    ax.bar(range(len(chosen)), counts, width=0.85 if len(chosen) <= 64 else 1.0, color=colours, linewidth=0)
     return finish(ax, look, grid="y")
 
 
@@ -108,20 +108,25 @@ def _all(grid: Grid) -> range:
 def _counts(codes: Any, element: Format, grid: Grid) -> tuple[NDArray[np.int64], int]:
     """How often each finite value occurs, and how many codes are none."""
     values = np.array([float(grid.value(index)) for index in range(grid.low, grid.high + 1)])
-    table = decode(np.arange(1 << element.bits), element, dtype=np.float64)
-    often = np.bincount(np.asarray(codes).reshape(-1), minlength=table.size)
-    finite = np.isfinite(table)
+    used, often = np.unique(np.asarray(codes), return_counts=True)
+    became = decode(used, element, dtype=np.float64)
+    finite = np.isfinite(became)
     counts = np.zeros(values.size, np.int64)
-    np.add.at(counts, np.searchsorted(values, table[finite]), often[finite])
+    np.add.at(counts, np.searchsorted(values, became[finite]), often[finite])
     return counts, int(often[~finite].sum())
 
 
-def _ticks(ax: Axes, grid: Grid, chosen: range) -> None:
-    texts = numbers([grid.value(index) for index in chosen])
-    points = 9.0
-    step = axes_points(ax)[0] / (len(chosen) + 0.6)
-    sizes = [text_size(text, points)[0] + 4 for text in texts]
+def _title(row: Row) -> str:
+    """What is lost, and what has no bar."""
+    saturated, flushed = plain_share(row.saturated, row.count), plain_share(row.flushed, row.count)
+    text = f"{row.format}: {saturated} saturated, {flushed} flushed to zero"
+    return text + "".join(f", {many} {what}" for many, what in ((row.inf, "inf"), (row.nan, "NaN")) if many)
 
+
+def _ticks(ax: Axes, grid: Grid, chosen: range, step: float) -> None:
+    """Names of the values, as many as fit; from one to the next are so many points."""
+    texts = numbers([grid.value(index) for index in chosen])
+    sizes = [text_size(text, POINTS)[0] + 4 for text in texts]
     order = [reading_order(index, grid, chosen) for index in chosen]
     shown = fitting([step * place for place in range(len(chosen))], sizes, order)
-    ax.set_xticks(shown, [texts[place] for place in shown], fontsize=points)
+    ax.set_xticks(shown, [texts[place] for place in shown], fontsize=POINTS)

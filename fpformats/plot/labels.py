@@ -109,7 +109,9 @@ def text_size(text: str, points: float) -> tuple[float, float]:
 
 
 def axes_points(ax: Axes) -> tuple[float, float]:
-    """Width and height of the Axes in points."""
+    """Width and height of the Axes in points, once its figure is laid out."""
+    if ax.figure.get_layout_engine() is not None:
+        ax.figure.canvas.figure.draw_without_rendering()
     box, dpi = ax.get_window_extent(), ax.figure.dpi
     return box.width * 72 / dpi, box.height * 72 / dpi
 

@@ -50,8 +50,8 @@ def spacing(formats: Iterable[AnyFormat] | AnyFormat, *, relative: bool = False,
     -----
     At a magnitude between two values the spacing is the distance between them; at a value, that to the next larger one.
     It doubles at each power of two and is flat below the smallest normal number, where the values are subnormal. The
-    relative one grows to 1 there, and falls by half from each power of two to the next; where more than 40 powers of two
-    are in view, such teeth are a band, and the line is their upper end. Lines reach from the smallest value to the
+    relative one grows to 1 there, and falls by half from each power of two to the next; where more than 40 powers of
+    two are in view, such teeth are a band, and the line is their upper end. Lines reach from the smallest value to the
     largest.
 
     Examples
