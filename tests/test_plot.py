@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import runpy
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,7 +88,15 @@ def test_one_figure_or_the_axes_that_were_given(call):
     assert call(ax=right) is right
     assert plt.get_fignums() == [figure.number]
     assert not left.has_data()
-    figure.savefig(io.BytesIO())  # warnings are errors
+    assert right.get_xlabel() or call in (CALLS[name] for name in CALLS if name.startswith("number_line"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_every_way_out(call):
+    figure = call().figure
+    for kind in ("svg", "pdf", "png"):
+        figure.savefig(io.BytesIO(), format=kind)  # warnings are errors
 
 
 def texts_of(ax):
@@ -102,6 +112,7 @@ def texts_of(ax):
     return [text for text in found if text.get_text() and text.get_visible()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_text_is_readable(call, style):
@@ -620,3 +631,28 @@ def test_arrays_of_other_libraries():
     fp.plot.range_bars("e4m3", data=x)
     fp.plot.blocks(x.reshape(2, 100), "mxfp4")
     fp.plot.error(3.3, "e4m3")
+
+
+# --- docs/figures -----------------------------------------------------------------------------------------------
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.skipif(not (ROOT / "tools").is_dir(), reason="not in a checkout")
+def test_figures_are_small_and_used():
+    pictures = runpy.run_path(str(ROOT / "tools" / "make_figures.py"))["PICTURES"]
+    found = {path.name: path for path in (ROOT / "docs" / "figures").iterdir()}
+    assert set(found) == {f"{name}.svg" for name in pictures}
+    page = (ROOT / "docs" / "plot.md").read_text()
+    for name, path in found.items():
+        text = path.read_text()
+        assert len(text) < 100_000
+        assert "<metadata>" not in text
+        assert f"figures/{name}" in page
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (ROOT / "tools").is_dir(), reason="not in a checkout")
+def test_figures_are_the_same_every_time():
+    tool = runpy.run_path(str(ROOT / "tools" / "make_figures.py"))
+    for name in ("range-and-spacing", "scales"):
+        assert tool["draw"](tool["PICTURES"][name]) == tool["draw"](tool["PICTURES"][name])

@@ -116,6 +116,6 @@ def finish(ax: Axes, look: Look, *, grid: str = "both", legend: bool = False) ->
     if legend:
         place: dict[str, Any] = {"loc": "best"}
         if ax.figure.get_layout_engine() is not None:
-            place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+            place = {"loc": "upper left", "bbox_to_anchor": (1.03, 1.0), "borderaxespad": 0.0}
         ax.legend(frameon=False, labelcolor=look.ink, handlelength=2.4, **place)
     return ax
