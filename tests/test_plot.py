@@ -561,11 +561,11 @@ def pixels(ax, shape):
         ("mxfp8_e4m3_te_32x32", 0, 32, 32),
     ],
 )
-@pytest.mark.parametrize("shape", [(70, 100), (32, 64), (1, 5), (33, 1)])
+@pytest.mark.parametrize("shape", [(70, 100), (32, 64), (33, 1)])
 def test_blocks_are_where_they_lie(name, axis, height, width, shape):
     rng = np.random.default_rng(3)
     x = np.ldexp(rng.uniform(1, 2, shape), rng.integers(-9, 9, shape)).astype(np.float32)
-    ax = fp.plot.blocks(x, name, axis=axis)
+    ax = fp.plot.blocks(x, name, axis=axis, ax=plt.subplots()[1])
     expected = np.empty(shape)
     for i, j in itertools.product(range(0, shape[0], height), range(0, shape[1], width)):
         part = np.s_[i : i + height, j : j + width]

@@ -81,6 +81,8 @@ def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
     if left == counted.count:
         raise ValueError(f"x: all {left} values become infinite or NaN in {row.name}; a finite one was expected")
     ax = axes_for(ax)
+    from matplotlib.patches import Rectangle
+
     look = Look(ax)
     ax.set_xlabel(f"value of {element.name}" + (", before the block's scale" if block else ""))
     ax.set_ylabel("count")
@@ -92,7 +94,10 @@ def histogram(x: Any, fmt: AnyFormat, *, ax: Axes | None = None) -> Axes:
     ax.set_title(text if text_size(text, 10)[0] <= width else text.replace(": ", ":\n", 1), loc="left", fontsize=10)
     small = [bool(element.exponent_bits) and 0 < abs(index) < grid.normal for index in chosen]
     colours = [look.second if is_small else look.colour(0) for is_small in small]
-    ax.bar(range(len(chosen)), counts, width=0.85 if len(chosen) <= 64 else 1.0, color=colours, linewidth=0)
+    wide = 0.85 if len(chosen) <= 64 else 1.0
+    for place, (count, colour) in enumerate(zip(counts.tolist(), colours, strict=True)):
+        # as Axes.bar does, which looks at the limits after each
+        ax.add_artist(Rectangle((place - wide / 2, 0), wide, count, facecolor=colour, linewidth=0))
     return finish(ax, look, grid="y")
 
 
@@ -126,7 +131,6 @@ def _title(row: Row) -> str:
 def _ticks(ax: Axes, grid: Grid, chosen: range, step: float) -> None:
     """Names of the values, as many as fit; from one to the next are so many points."""
     texts = numbers([grid.value(index) for index in chosen])
-    sizes = [text_size(text, POINTS)[0] + 4 for text in texts]
     order = [reading_order(index, grid, chosen) for index in chosen]
-    shown = fitting([step * place for place in range(len(chosen))], sizes, order)
+    shown = fitting([step * place for place in range(len(chosen))], texts, order, POINTS)
     ax.set_xticks(shown, [texts[place] for place in shown], fontsize=POINTS)

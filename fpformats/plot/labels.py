@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: room between two labels, in points
+BESIDE = 4.0
 #: how large a point is, in points, and how far from it its name may be, in which directions (degrees)
 MARK = 6.0
 DISTANCES = (0.0, 6.0, 12.0, 20.0, 30.0, 42.0, 56.0, 72.0, 90.0)
@@ -101,10 +103,10 @@ def plain_share(part: int, whole: int) -> str:
 def text_size(text: str, points: float) -> tuple[float, float]:
     """Width and height of a line of text, in points."""
     from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextToPath
+    from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=points)
-    width, height, _ = TextToPath().get_text_width_height_descent(text, font, "$" in text)
+    width, height, _ = text_to_path.get_text_width_height_descent(text, font, "$" in text)
     return float(width), float(height)
 
 
@@ -140,17 +142,22 @@ def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: fl
     return [start + offset for start, offset in zip(starts, ahead, strict=True)]
 
 
-def fitting(places: Sequence[float], sizes: Sequence[float], ranks: Sequence[Any]) -> list[int]:
+def fitting(places: Sequence[float], texts: Sequence[str], ranks: Sequence[Any], points: float) -> list[int]:
     """The labels that fit beside each other: the first in rank, then each next one that overlaps none before.
 
-    >>> fitting([0.0, 1.0, 2.0, 3.0], [1.5] * 4, [0, 2, 1, 3])
-    [0, 2]
+    Places are in points. Few of a crowd have to be measured: none whose middle another one covers.
+
+    >>> fitting([0.0, 10.0, 20.0, 40.0], ["448"] * 4, [0, 2, 1, 3], 9.0)
+    [0, 3]
     """
-    taken: list[int] = []
+    taken: dict[int, float] = {}
     for index in sorted(range(len(places)), key=lambda i: (ranks[i], i)):
-        reach = sizes[index] / 2
-        if all(abs(places[index] - places[other]) >= reach + sizes[other] / 2 for other in taken):
-            taken.append(index)
+        gaps = [(abs(places[index] - places[other]), reach) for other, reach in taken.items()]
+        if any(gap <= reach for gap, reach in gaps):
+            continue
+        own = text_size(texts[index], points)[0] / 2 + BESIDE / 2
+        if all(gap >= reach + own for gap, reach in gaps):
+            taken[index] = own
     return sorted(taken)
 
 

@@ -9,7 +9,7 @@ from ..registry import get_element
 from .canvas import Look, axes_for, finish
 from .data import drawable
 from .grid import Grid, limits_of, reading_order
-from .labels import axes_points, exponent_of, fitting, numbers, text_size
+from .labels import axes_points, exponent_of, fitting, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,10 +81,9 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     ax.set_ylim(0, 1.12)
     texts = numbers(values)
     points = 9.0
-    sizes = [text_size(text, points)[0] + 5 for text in texts]
     scale = axes_points(ax)[0] / (last - first + 2 * room)
     places = [float(value) * scale for value in values]
-    shown = fitting(places, sizes, [reading_order(index, grid, chosen) for index in chosen])
+    shown = fitting(places, texts, [reading_order(index, grid, chosen) for index in chosen], points)
     ax.set_xticks([float(values[i]) for i in shown], [texts[i] for i in shown], fontsize=points)
     ax.set_yticks([])
     finish(ax, look, grid="")
