@@ -15,6 +15,7 @@ import pytest
 
 import fpformats as fp
 from fpformats import reference
+from fpformats.plot.labels import placed
 from fpformats.rounding import ROUNDINGS, Rules
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[plot]')")
@@ -52,6 +53,7 @@ CALLS = {
     "histogram block": lambda ax=None: fp.plot.histogram(MATRIX, "nvfp4_te_4over6_mae_448_16x16", ax=ax),
     "blocks": lambda ax=None: fp.plot.blocks(MATRIX, "mxfp8", ax=ax),
     "compare": lambda ax=None: fp.plot.compare(MATRIX, MANY, ax=ax),
+    "compare crowd": lambda ax=None: fp.plot.compare(MATRIX, [*MANY, "fp32", "mxfp8_e5m2", "int4_1x128_absmax"], ax=ax),
     "compare same": lambda ax=None: fp.plot.compare([1.0, 2.0], ["fp32", "e4m3"], ax=ax),
 }
 
@@ -620,6 +622,19 @@ def test_compare_of_what_is_not_finite():
     assert [bits for bits, _ in exact] == [64]
     assert [bits for bits, _ in broken] == [8]
     assert exact[0][1] > max(y for _, y in places if y != exact[0][1])
+
+
+def test_names_find_room():
+    rng = np.random.default_rng(1)
+    points = [(float(x), float(y)) for x, y in rng.uniform(0, 120, (25, 2))] + [(50.0, 50.0)] * 3
+    sizes = [(float(width), 11.0) for width in rng.uniform(15, 95, len(points))]
+    made = placed(points, sizes, (400.0, 260.0))
+    boxes = [(x, y, w, h) for (x, y), (w, h) in zip(made, sizes, strict=True)]
+    for (x, y, w, h), (a, b, c, d) in itertools.combinations(boxes, 2):
+        assert abs(x - a) >= (w + c) / 2 or abs(y - b) >= (h + d) / 2
+    for x, y, w, h in boxes:
+        assert (w / 2 <= x <= 400 - w / 2, h / 2 <= y <= 260 - h / 2) == (True, True)
+        assert all(abs(x - a) >= w / 2 or abs(y - b) >= h / 2 for a, b in points)
 
 
 def test_arrays_of_other_libraries():

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 BESIDE = 4.0
 #: how large a point is, in points, and how far from it its name may be, in which directions (degrees)
 MARK = 6.0
-DISTANCES = (0.0, 6.0, 12.0, 20.0, 30.0, 42.0, 56.0, 72.0, 90.0)
-TURNS = (0, 180, 30, -30, 150, -150, 60, -60, 90, -90, 120, -120)
+DISTANCES = (0.0, 6.0, 12.0, 20.0, 30.0, 42.0, 56.0, 72.0, 90.0, 115.0, 145.0, 180.0, 220.0)
+TURNS = (0, 180, *(side * turn for turn in range(15, 180, 15) for side in (-1, 1)))
 
 __all__ = [
     "axes_points",
@@ -173,8 +173,11 @@ def placed(
     [(66.0, 50.0), (66.0, 60.0), (34.0, 52.0)]
     """
     taken: list[tuple[float, float, float, float]] = [(x, y, MARK, MARK) for x, y in points]
-    made = []
-    for (x, y), (width, height) in zip(points, sizes, strict=True):
+    # from the right, where names do not stand in the way of points yet to come
+    order = sorted(range(len(points)), key=lambda i: (-points[i][0], points[i][1]))
+    made: dict[int, tuple[float, float]] = {}
+    for index in order:
+        (x, y), (width, height) = points[index], sizes[index]
         centre = (x + MARK + width / 2, y)
         for distance, turn in product(DISTANCES, TURNS):
             right, up = math.cos(math.radians(turn)), math.sin(math.radians(turn))
@@ -191,5 +194,5 @@ def placed(
                 centre = at
                 break
         taken.append((*centre, width, height))
-        made.append(centre)
-    return made
+        made[index] = centre
+    return [made[index] for index in range(len(points))]
