@@ -296,6 +296,10 @@ def test_range_bars_marks_the_data():
     drawn = bars(fp.plot.range_bars("e4m3", data=data))
     found = {name: x[0] for name, x in drawn.items() if name.startswith("data")}
     assert found == {"data:min": 1, "data:1%": 1, "data:median": 50, "data:99%": 99, "data:max": 100}
+    drawn = bars(fp.plot.range_bars("e4m3", data=range(1, 12)))
+    assert [x[0] for name, x in drawn.items() if name.startswith("data")] == [1, 1, 6, 11, 11]
+    drawn = bars(fp.plot.range_bars("e4m3", data=range(1, 701)))  # 0.01 * 700 is more than 7 in float64
+    assert [x[0] for name, x in drawn.items() if name.startswith("data")] == [1, 7, 350, 693, 700]
 
 
 # --- spacing --------------------------------------------------------------------------------------------------
@@ -359,7 +363,7 @@ def test_number_line_has_every_value(name):
 
 
 def test_number_line_between_limits():
-    for low, high in ((0, 6), (-0.5, 0.5), (0.9, 3.1), (-100, -4)):
+    for low, high in ((0, 6), (-0.5, 0.5), (0.9, 3.1), (-100, -4), (-5, -3.5), (-2.2, -0.1)):
         drawn = ticks(fp.plot.number_line("e2m1", limits=(low, high)))
         found = sorted(x for part in drawn.values() for x in part)
         assert found == [v for v in values("e2m1") if low <= v <= high]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["range_bars"]
 
-#: What is marked of the data: name, share of the values at or below it, dashes.
-MARKS: tuple[tuple[str, float, Any], ...] = (
-    ("min", 0.0, (0, (1, 1.5))),
-    ("1%", 0.01, (0, (4, 2))),
-    ("median", 0.5, "-"),
-    ("99%", 0.99, (0, (4, 2))),
-    ("max", 1.0, (0, (1, 1.5))),
+#: What is marked of the data: name, percentage of the values at or below it, dashes.
+MARKS: tuple[tuple[str, int, Any], ...] = (
+    ("min", 0, (0, (1, 1.5))),
+    ("1%", 1, (0, (4, 2))),
+    ("median", 50, "-"),
+    ("99%", 99, (0, (4, 2))),
+    ("max", 100, (0, (1, 1.5))),
 )
 
 
@@ -128,7 +128,7 @@ def _parts(fmt: Format | BlockFormat, amax: float | None) -> _Part:
 def _mark(ax: Axes, look: Look, sizes: np.ndarray) -> None:
     """Lines at the marks of the data, and names above them that do not overlap."""
     ordered = np.sort(sizes)
-    at = [float(ordered[max(int(np.ceil(share * ordered.size)) - 1, 0)]) for _, share, _ in MARKS]
+    at = [float(ordered[max(-(-percent * ordered.size // 100) - 1, 0)]) for _, percent, _ in MARKS]
     for value, (name, _, dashes) in zip(at, MARKS, strict=True):
         ax.axvline(value, color=look.ink, linestyle=dashes, linewidth=1.1, zorder=3, gid=f"data:{name}")
     width, _ = axes_points(ax)
