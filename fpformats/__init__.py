@@ -18,7 +18,7 @@ from .registry import FORMATS as _FORMATS
 from .registry import UnknownFormatError, formats, get
 
 if TYPE_CHECKING:
-    from . import testing
+    from . import plot, testing
     from .blocks.array import BlockArray
     from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
@@ -49,7 +49,7 @@ _LAZY = {
     "values": "explore.values",
 }
 #: folders that are loaded on first use
-_MODULES = ("testing",)
+_MODULES = ("plot", "testing")
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "next_down",
     "next_up",
     "pack",
+    "plot",
     "profiles",
     "quantize",
     "spacing",

@@ -14,6 +14,7 @@ import fpformats
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = [ROOT / "docs" / "testing.md"]
+PICTURES = ROOT / "docs" / "plot.md"
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(fpformats.__path__, "fpformats.")
@@ -23,13 +24,26 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", ["fpformats", *MODULES])
 def test_docstrings(name):
+    drawn = name.startswith("fpformats.plot")
+    if drawn:
+        pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[plot]')").use("agg")
     failed, _ = doctest.testmod(importlib.import_module(name))
+    if drawn:
+        importlib.import_module("matplotlib.pyplot").close("all")
     assert failed == 0
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.exists()], ids=lambda page: page.name)
 def test_pages(page):
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert (failed, tried > 5) == (0, True)
+
+
+@pytest.mark.skipif(not PICTURES.exists(), reason="docs/plot.md is not beside the tests: not a checkout")
+def test_plot_page():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[plot]')").use("agg")
+    failed, tried = doctest.testfile(str(PICTURES), module_relative=False)
+    importlib.import_module("matplotlib.pyplot").close("all")
     assert (failed, tried > 5) == (0, True)
 
 
