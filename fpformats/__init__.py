@@ -18,7 +18,7 @@ from .registry import FORMATS as _FORMATS
 from .registry import UnknownFormatError, formats, get
 
 if TYPE_CHECKING:
-    from . import testing
+    from . import testing, widget
     from .blocks.array import BlockArray
     from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
@@ -41,7 +41,7 @@ _LAZY = {
     "unpack": "blocks.layouts",
 }
 #: folders that are loaded on first use
-_MODULES = ("testing",)
+_MODULES = ("testing", "widget")
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "testing",
     "unpack",
     "warmup",
+    "widget",
 ]
 
 

@@ -1,0 +1,219 @@
+// The bit explorer: click the bits of a small floating-point format and see its values. mountPage() serves a page, the
+// default export anywidget. Python joins this file to formats.js, so that one module is all there is to load.
+import {
+  add, decimal, decode, dyadic, encode, exactly, facts, fields, finiteRank, gap, hex, larger, middles, minus, parse, rank,
+  same, scale, shortest, signed, special, split, step, unpack, valueAt, valueOfLine, wire,
+} from "./formats.js";
+
+const COLUMNS = ["format", "code", "bits", "value", "kind", "how", "error", "below", "above", "midpoints", "spacing"];
+const STEPS = { ArrowUp: 1n, ArrowRight: 1n, ArrowDown: -1n, ArrowLeft: -1n };
+const DENSE = 80n; // ticks on one line; more become a band
+
+/** An element; functions among the attributes are listeners. */
+function h(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(key, value);
+    else node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** Draw the explorer in `root`. A state is { format, code, value, formats }, code and value as text. */
+export function mount(root, data, first, changed = () => {}) {
+  const rows = unpack(data);
+  let f, x, code, shown, zoom = 1n, held = null; // `held`: the line's ends while it is dragged
+
+  const go = (y, c, typing = null) => {
+    [x, code] = [y, c];
+    show(typing);
+    changed({ format: f.name, code: hex(code), value: wire(x), formats: shown });
+    return true;
+  };
+  const pick = (c, typing) => go(split(f, c).kind === "unused" ? special("nan", false) : decode(f, c), c, typing);
+  const enter = (y, typing) => y !== null && encode(f, y) !== null && go(y, encode(f, y), typing);
+  const choose = (name) => { f = rows.get(name); enter(x) || pick(0n); };
+  const stepping = (keys) => (event) => {
+    if (!keys.includes(event.key)) return;
+    event.preventDefault();
+    pick(step(f, code, STEPS[event.key]));
+  };
+
+  // what is typed
+  const field = (label, text, apply) => {
+    const fill = () => { box.value = text(); box.removeAttribute("aria-invalid"); };
+    const input = () => box.setAttribute("aria-invalid", !apply(box.value.trim().toLowerCase(), box));
+    const keydown = stepping(["ArrowUp", "ArrowDown"]);
+    const box = h("input", { spellcheck: "false", autocomplete: "off", input, change: fill, keydown });
+    return { box, fill, label: h("label", {}, label, box) };
+  };
+  const inputs = [
+    field("value", () => exactly(x), (text, box) => enter(parse(text), box)),
+    field("code", () => hex(code), (text, box) =>
+      /^(0x[\da-f]+|0b[01]+|\d+)$/.test(text) && BigInt(text) < 1n << f.bits && pick(BigInt(text), box)),
+    field("compare with", () => shown.join(", "), (text, box) => {
+      const names = text.split(/[\s,]+/).filter(Boolean);
+      if (names.every((name) => rows.has(name))) return (shown = names), go(x, code, box);
+    }),
+  ];
+  const groups = Map.groupBy(rows.values(), (row) => row.bits);
+  const select = h("select", { change: () => choose(select.value) }, ...[...groups.keys()].sort((a, b) => Number(b - a)).map((bits) =>
+    h("optgroup", { label: `${bits} bits` }, ...groups.get(bits).map((row) => h("option", {}, row.name)))));
+  const button = (text, label, click) => h("button", { type: "button", "aria-label": label, title: label, click }, text);
+  const buttons = [
+    button("▼", "next value down", () => pick(step(f, code, -1n))),
+    button("▲", "next value up", () => pick(step(f, code, 1n))),
+    button("−", "see more of the line", () => { zoom *= 2n; show(); }),
+    button("+", "see less of the line", () => { zoom = larger(zoom / 2n, 1n); show(); }),
+  ];
+
+  // what is drawn
+  const bits = h("div", { class: "fx-bits", role: "group", "aria-label": "bits", keydown: stepping(Object.keys(STEPS)) });
+  const words = h("div", { class: "fx-words", "aria-live": "polite" });
+  const table = h("table", { class: "fx-table" });
+  const release = () => { held = null; show(); };
+  const line = h("div", {
+    class: "fx-line", role: "slider", tabindex: "0", "aria-label": "number line", keydown: stepping(Object.keys(STEPS)),
+    pointerdown: (event) => {
+      if (!(held = scope())) return;
+      line.setPointerCapture(event.pointerId);
+      drag(event);
+    },
+    pointermove: (event) => held && drag(event), pointerup: release, pointercancel: release,
+  });
+  const drag = (event) => {
+    const box = line.querySelector(".fx-track").getBoundingClientRect();
+    const share = BigInt(Math.round(((event.clientX - box.left) / box.width) * 1000));
+    enter(add(held.lo, scale(minus(held.hi, held.lo), share, 1000n)));
+  };
+  /** The ends of the number line: some steps of the format around its value; null for NaN. */
+  const scope = () => {
+    const { kind, neg, line: at } = split(f, code);
+    if (kind === "nan" || kind === "unused") return null;
+    const middle = { ...valueOfLine(f, kind === "inf" ? f.max_line : at), neg };
+    const reach = scale(gap(f, kind === "inf" ? f.max_line : at), 5n * zoom, 2n);
+    return { lo: minus(middle, reach), hi: add(middle, reach) };
+  };
+  const compared = () => [f, ...shown.map((name) => rows.get(name)).filter((row) => row && row !== f)];
+
+  function show(typing) {
+    select.value = f.name;
+    inputs.filter(({ box }) => box !== typing).forEach(({ fill }) => fill());
+    drawBits();
+    drawWords();
+    drawLine();
+    const titles = h("tr", {}, ...COLUMNS.map((name) => h("th", { scope: "col" }, name)));
+    table.replaceChildren(h("thead", {}, titles), h("tbody", {}, ...compared().map((g) => {
+      const made = facts(g, x, g === f ? code : encode(g, x));
+      const cell = (name) => (name !== "format" ? made[name] : button(g.name, `look at ${g.name}`, () => choose(g.name)));
+      return h("tr", {}, ...COLUMNS.map((name) => h("td", { "data-name": name }, cell(name))));
+    })));
+  }
+
+  function drawBits() {
+    const focused = [...bits.querySelectorAll("button")].indexOf(document.activeElement);
+    let place = f.bits;
+    const square = (name) => (bit) => {
+      const mask = 1n << --place;
+      const label = `${name} bit, worth 2^${place} of the code`;
+      return h("button", { type: "button", "aria-pressed": `${bit === "1"}`, "aria-label": label, click: () => pick(code ^ mask) }, bit);
+    };
+    bits.replaceChildren(...Object.entries(fields(f, code)).filter(([, text]) => text).map(([name, text]) =>
+      h("div", { class: `fx-${name}` }, h("div", {}, ...[...text].map(square(name))), h("small", {}, name))));
+    bits.querySelectorAll("button")[focused]?.focus();
+  }
+
+  function drawWords() {
+    const made = facts(f, x, code), value = decode(f, code), short = shortest(f, code);
+    const exact = [decimal(value, 130), dyadic(value)].filter((text) => text && !text.startsWith("~") && text !== short);
+    words.replaceChildren(
+      h("strong", {}, made.kind.startsWith("unused") ? "unused" : short),
+      h("span", {}, `${f.name} ${made.code}: ${made.kind}`),
+      ...(exact.length ? [h("span", {}, `exactly ${exact.join(" = ")}`)] : []),
+      ...(made.formula !== "none" ? [h("span", {}, `${made.formula} in binary`)] : []),
+      ...(same(x, value) ? [] : [h("span", {}, `${decimal(x)}: ${made.how}`)]));
+  }
+
+  function drawLine() {
+    const view = held ?? scope(), made = facts(f, x, code);
+    line.setAttribute("aria-valuetext", `${made.value}, ${made.kind}`);
+    line.setAttribute("aria-valuenow", view ? rank(f, code) : 0n);
+    line.setAttribute("aria-valuemin", f.bottom);
+    line.setAttribute("aria-valuemax", f.top);
+    if (!view) return line.replaceChildren(h("p", {}, `${made.kind}: not on the number line`));
+    const width = minus(view.hi, view.lo);
+    const place = (v) => Number((signed(minus(v, view.lo)) * width.d * 1000000n) / (minus(v, view.lo).d * width.n)) / 1e4;
+    const mark = (kind, v, text = "") => h("i", { class: `fx-${kind}`, style: `left:${place(v)}%` }, text);
+    const seen = (v) => v.kind === "finite" && place(v) >= 0 && place(v) <= 100;
+    const edge = (v, text) => {
+      const low = signed(minus(v, view.lo)) < 0n;
+      return h("i", { class: low ? "fx-low" : "fx-high" }, low ? `◂ ${text}` : `${text} ▸`);
+    };
+    line.replaceChildren(...compared().map((g) => {
+      const chosen = g === f ? code : encode(g, x), marks = [];
+      const at = (r) => valueAt(g, r), from = finiteRank(g, view.lo), to = finiteRank(g, view.hi);
+      const ends = [from, to].map((r) => place(at(r)));
+      if (to - from > DENSE) marks.push(h("i", { class: "fx-band", style: `left:${ends[0]}%;right:${100 - ends[1]}%` }));
+      else for (let r = from; r <= to; r++) if (seen(at(r))) marks.push(mark("tick", at(r)));
+      if (g === f) marks.push(...middles(g, code).filter(seen).map((v) => mark("middle", v)));
+      if (chosen !== null) {
+        const value = decode(g, chosen);
+        if (seen(value)) marks.push(mark("here", value));
+        for (const c of new Set([chosen, step(g, chosen, -1n), step(g, chosen, 1n)])) {
+          const v = decode(g, c), text = shortest(g, c);
+          if (!seen(v)) v.kind === "finite" && marks.push(edge(v, text));
+          else if (c === chosen || Math.abs(place(v) - place(value)) > 14) marks.push(mark("label", v, text));
+        }
+      }
+      if (x.kind === "finite") marks.push(seen(x) ? mark("x", x) : edge(x, "x"));
+      return h("div", { class: "fx-row" }, h("span", {}, g.name), h("div", { class: "fx-track" }, ...marks));
+    }));
+  }
+
+  const set = (state) => {
+    const row = rows.get(state.format), c = BigInt(state.code);
+    if (!row || c >= 1n << row.bits) return false;
+    [f, code, shown] = [row, c, state.formats.filter((name) => rows.has(name))];
+    x = (state.value && parse(state.value)) || decode(f, code);
+    show();
+    return true;
+  };
+  root.classList.add("fx");
+  const head = h("div", { class: "fx-head" }, h("label", {}, "format", select), ...inputs.map((input) => input.label), h("span", {}, ...buttons));
+  root.replaceChildren(head, bits, words, line, h("div", { class: "fx-scroll" }, table));
+  set(first);
+  return { set };
+}
+
+/** The explorer as a page of its own: its address (#format=e4m3&code=7e) says what it shows. */
+export function mountPage(root, data, first) {
+  const read = () => {
+    const hash = new URLSearchParams(location.hash.slice(1)), code = hash.get("code") ?? "";
+    if (!hash.has("format") || !/^[\da-f]+$/i.test(code)) return null;
+    return { ...first, format: hash.get("format"), code: `0x${code}`, value: hash.get("value") };
+  };
+  const view = mount(root, data, first, ({ format, code, value }) =>
+    history.replaceState(null, "", `#${new URLSearchParams({ format, code: code.slice(2), value })}`));
+  const follow = () => { const state = read(); if (state) view.set(state); };
+  window.addEventListener("hashchange", follow);
+  follow();
+}
+
+/** The explorer as a Jupyter widget: the traits `format`, `code`, `value` and `formats`, both ways. */
+function render({ model, el }) {
+  const traits = ["format", "code", "value", "formats"];
+  let sending = false;
+  const read = () => Object.fromEntries(traits.map((name) => [name, model.get(name)]));
+  const view = mount(el, model.get("_rows"), read(), (state) => {
+    sending = true;
+    for (const name of traits) model.set(name, state[name]);
+    sending = false;
+    model.save_changes();
+  });
+  const follow = () => { if (!sending) view.set(read()); };
+  for (const name of traits) model.on(`change:${name}`, follow);
+  return () => { for (const name of traits) model.off(`change:${name}`, follow); };
+}
+
+export default { render };
