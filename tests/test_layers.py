@@ -22,6 +22,7 @@ LAYERS = (
     ("blocks",),
     ("casts",),
     ("explore",),
+    ("widget",),
     ("testing",),
     ("cli",),
     ("__main__",),

@@ -192,6 +192,7 @@ PAGES = {
     "formats.md": formats_page,
     "who-does-what.md": profiles_page,
     "rounding.md": rounding_page,
+    "explorer.html": fp.widget.page,
 }
 
 

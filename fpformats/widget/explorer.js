@@ -20,6 +20,12 @@ function h(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A value in few characters: exactly, or by the shortest decimal that names it. */
+const label = (f, code, most = 16) => {
+  const text = decimal(decode(f, code));
+  return text.startsWith("~") || text.length > most ? shortest(f, code) : text;
+};
+
 /** Draw the explorer in `root`. A state is { format, code, value, formats }, code and value as text. */
 export function mount(root, data, first, changed = () => {}) {
   const rows = unpack(data);
@@ -28,10 +34,11 @@ export function mount(root, data, first, changed = () => {}) {
   const go = (y, c, typing = null) => {
     [x, code] = [y, c];
     show(typing);
-    changed({ format: f.name, code: hex(code), value: wire(x), formats: shown });
+    changed({ format: f.name, code: hex(code), value: wire(x), formats: shown, rounded: !same(x, valueOf(code)) });
     return true;
   };
-  const pick = (c, typing) => go(split(f, c).kind === "unused" ? special("nan", false) : decode(f, c), c, typing);
+  const valueOf = (c) => (split(f, c).kind === "unused" ? special("nan", false) : decode(f, c));
+  const pick = (c, typing) => go(valueOf(c), c, typing);
   const enter = (y, typing) => y !== null && encode(f, y) !== null && go(y, encode(f, y), typing);
   const choose = (name) => { f = rows.get(name); enter(x) || pick(0n); };
   const stepping = (keys) => (event) => {
@@ -58,9 +65,10 @@ export function mount(root, data, first, changed = () => {}) {
     }),
   ];
   const groups = Map.groupBy(rows.values(), (row) => row.bits);
-  const select = h("select", { change: () => choose(select.value) }, ...[...groups.keys()].sort((a, b) => Number(b - a)).map((bits) =>
+  const widest = [...groups.keys()].sort((a, b) => Number(b - a));
+  const select = h("select", { change: () => choose(select.value) }, ...widest.map((bits) =>
     h("optgroup", { label: `${bits} bits` }, ...groups.get(bits).map((row) => h("option", {}, row.name)))));
-  const button = (text, label, click) => h("button", { type: "button", "aria-label": label, title: label, click }, text);
+  const button = (text, title, click) => h("button", { type: "button", "aria-label": title, title, click }, text);
   const buttons = [
     button("▼", "next value down", () => pick(step(f, code, -1n))),
     button("▲", "next value up", () => pick(step(f, code, 1n))),
@@ -69,12 +77,13 @@ export function mount(root, data, first, changed = () => {}) {
   ];
 
   // what is drawn
-  const bits = h("div", { class: "fx-bits", role: "group", "aria-label": "bits", keydown: stepping(Object.keys(STEPS)) });
+  const keydown = stepping(Object.keys(STEPS));
+  const bits = h("div", { class: "fx-bits", role: "group", "aria-label": "bits", keydown });
   const words = h("div", { class: "fx-words", "aria-live": "polite" });
   const table = h("table", { class: "fx-table" });
   const release = () => { held = null; show(); };
   const line = h("div", {
-    class: "fx-line", role: "slider", tabindex: "0", "aria-label": "number line", keydown: stepping(Object.keys(STEPS)),
+    class: "fx-line", role: "slider", tabindex: "0", "aria-label": "number line", keydown,
     pointerdown: (event) => {
       if (!(held = scope())) return;
       line.setPointerCapture(event.pointerId);
@@ -103,12 +112,14 @@ export function mount(root, data, first, changed = () => {}) {
     drawBits();
     drawWords();
     drawLine();
+    const focused = table.contains(document.activeElement);
     const titles = h("tr", {}, ...COLUMNS.map((name) => h("th", { scope: "col" }, name)));
     table.replaceChildren(h("thead", {}, titles), h("tbody", {}, ...compared().map((g) => {
       const made = facts(g, x, g === f ? code : encode(g, x));
-      const cell = (name) => (name !== "format" ? made[name] : button(g.name, `look at ${g.name}`, () => choose(g.name)));
-      return h("tr", {}, ...COLUMNS.map((name) => h("td", { "data-name": name }, cell(name))));
+      const look = button(g.name, `look at ${g.name}`, () => choose(g.name));
+      return h("tr", {}, ...COLUMNS.map((name) => h("td", { "data-name": name }, { ...made, format: look }[name])));
     })));
+    if (focused) table.querySelector("button").focus();
   }
 
   function drawBits() {
@@ -116,8 +127,8 @@ export function mount(root, data, first, changed = () => {}) {
     let place = f.bits;
     const square = (name) => (bit) => {
       const mask = 1n << --place;
-      const label = `${name} bit, worth 2^${place} of the code`;
-      return h("button", { type: "button", "aria-pressed": `${bit === "1"}`, "aria-label": label, click: () => pick(code ^ mask) }, bit);
+      const said = { "aria-pressed": `${bit === "1"}`, "aria-label": `${name} bit, bit ${place} of the code` };
+      return h("button", { type: "button", ...said, click: () => pick(code ^ mask) }, bit);
     };
     bits.replaceChildren(...Object.entries(fields(f, code)).filter(([, text]) => text).map(([name, text]) =>
       h("div", { class: `fx-${name}` }, h("div", {}, ...[...text].map(square(name))), h("small", {}, name))));
@@ -125,14 +136,14 @@ export function mount(root, data, first, changed = () => {}) {
   }
 
   function drawWords() {
-    const made = facts(f, x, code), value = decode(f, code), short = shortest(f, code);
-    const exact = [decimal(value, 130), dyadic(value)].filter((text) => text && !text.startsWith("~") && text !== short);
-    words.replaceChildren(
-      h("strong", {}, made.kind.startsWith("unused") ? "unused" : short),
-      h("span", {}, `${f.name} ${made.code}: ${made.kind}`),
-      ...(exact.length ? [h("span", {}, `exactly ${exact.join(" = ")}`)] : []),
-      ...(made.formula !== "none" ? [h("span", {}, `${made.formula} in binary`)] : []),
-      ...(same(x, value) ? [] : [h("span", {}, `${decimal(x)}: ${made.how}`)]));
+    const made = facts(f, x, code), value = decode(f, code), name = label(f, code), short = shortest(f, code);
+    const exact = [decimal(value, 130), dyadic(value)].filter((text) => text && !text.startsWith("~") && text !== name);
+    const said = [`${f.name} ${made.code}: ${made.kind}`];
+    if (!same(x, value) && value.kind !== "unused") said.push(`${decimal(x)}: ${made.how}, error ${made.error}`);
+    if (exact.length) said.push(`exactly ${exact.join(" = ")}`);
+    if (short !== name) said.push(`shortest decimal ${short}`);
+    if (made.formula !== "none") said.push(`${made.formula} in binary`);
+    words.replaceChildren(h("strong", {}, name), ...said.map((text) => h("span", {}, text)));
   }
 
   function drawLine() {
@@ -143,7 +154,10 @@ export function mount(root, data, first, changed = () => {}) {
     line.setAttribute("aria-valuemax", f.top);
     if (!view) return line.replaceChildren(h("p", {}, `${made.kind}: not on the number line`));
     const width = minus(view.hi, view.lo);
-    const place = (v) => Number((signed(minus(v, view.lo)) * width.d * 1000000n) / (minus(v, view.lo).d * width.n)) / 1e4;
+    const place = (v) => {
+      const { neg, n, d } = minus(v, view.lo);
+      return Number(((neg ? -n : n) * width.d * 1000000n) / (d * width.n)) / 1e4;
+    };
     const mark = (kind, v, text = "") => h("i", { class: `fx-${kind}`, style: `left:${place(v)}%` }, text);
     const seen = (v) => v.kind === "finite" && place(v) >= 0 && place(v) <= 100;
     const edge = (v, text) => {
@@ -154,17 +168,21 @@ export function mount(root, data, first, changed = () => {}) {
       const chosen = g === f ? code : encode(g, x), marks = [];
       const at = (r) => valueAt(g, r), from = finiteRank(g, view.lo), to = finiteRank(g, view.hi);
       const ends = [from, to].map((r) => place(at(r)));
-      if (to - from > DENSE) marks.push(h("i", { class: "fx-band", style: `left:${ends[0]}%;right:${100 - ends[1]}%` }));
+      const band = `left:${ends[0]}%;right:${100 - ends[1]}%`;
+      if (to - from > DENSE) marks.push(h("i", { class: "fx-band", style: band }));
       else for (let r = from; r <= to; r++) if (seen(at(r))) marks.push(mark("tick", at(r)));
       if (g === f) marks.push(...middles(g, code).filter(seen).map((v) => mark("middle", v)));
       if (chosen !== null) {
         const value = decode(g, chosen);
         if (seen(value)) marks.push(mark("here", value));
-        for (const c of new Set([chosen, step(g, chosen, -1n), step(g, chosen, 1n)])) {
-          const v = decode(g, c), text = shortest(g, c);
-          if (!seen(v)) v.kind === "finite" && marks.push(edge(v, text));
-          else if (c === chosen || Math.abs(place(v) - place(value)) > 14) marks.push(mark("label", v, text));
+        const sides = {}; // beyond the ends: the nearest value on either side
+        for (const c of new Set([step(g, chosen, -1n), chosen, step(g, chosen, 1n)])) {
+          const v = decode(g, c), close = seen(v) && seen(value) && Math.abs(place(v) - place(value)) < 14;
+          if (v.kind !== "finite") continue;
+          if (!seen(v)) place(v) < 0 ? (sides.low = c) : (sides.high ??= c);
+          else if (c === chosen || !close) marks.push(mark("label", v, label(g, c, 10)));
         }
+        for (const c of Object.values(sides)) marks.push(edge(decode(g, c), label(g, c)));
       }
       if (x.kind === "finite") marks.push(seen(x) ? mark("x", x) : edge(x, "x"));
       return h("div", { class: "fx-row" }, h("span", {}, g.name), h("div", { class: "fx-track" }, ...marks));
@@ -175,13 +193,16 @@ export function mount(root, data, first, changed = () => {}) {
     const row = rows.get(state.format), c = BigInt(state.code);
     if (!row || c >= 1n << row.bits) return false;
     [f, code, shown] = [row, c, state.formats.filter((name) => rows.has(name))];
-    x = (state.value && parse(state.value)) || decode(f, code);
+    x = (state.value && parse(state.value)) || valueOf(code);
     show();
     return true;
   };
   root.classList.add("fx");
-  const head = h("div", { class: "fx-head" }, h("label", {}, "format", select), ...inputs.map((input) => input.label), h("span", {}, ...buttons));
-  root.replaceChildren(head, bits, words, line, h("div", { class: "fx-scroll" }, table));
+  root.dataset.lmSuppressShortcuts = "true"; // JupyterLab: the keys are ours
+  const labels = [h("label", {}, "format", select), ...inputs.map((input) => input.label)];
+  const head = h("div", { class: "fx-head" }, ...labels, h("span", {}, ...buttons));
+  const legend = h("small", {}, "dot: the value; red: where it comes from; dotted: midpoints; drag, or press arrow keys");
+  root.replaceChildren(head, bits, words, line, legend, h("div", { class: "fx-scroll" }, table));
   set(first);
   return { set };
 }
@@ -193,8 +214,10 @@ export function mountPage(root, data, first) {
     if (!hash.has("format") || !/^[\da-f]+$/i.test(code)) return null;
     return { ...first, format: hash.get("format"), code: `0x${code}`, value: hash.get("value") };
   };
-  const view = mount(root, data, first, ({ format, code, value }) =>
-    history.replaceState(null, "", `#${new URLSearchParams({ format, code: code.slice(2), value })}`));
+  const view = mount(root, data, first, ({ format, code, value, rounded }) => {
+    const hash = { format, code: code.slice(2), ...(rounded ? { value } : {}) };
+    history.replaceState(null, "", `#${new URLSearchParams(hash)}`);
+  });
   const follow = () => { const state = read(); if (state) view.set(state); };
   window.addEventListener("hashchange", follow);
   follow();
@@ -203,17 +226,23 @@ export function mountPage(root, data, first) {
 /** The explorer as a Jupyter widget: the traits `format`, `code`, `value` and `formats`, both ways. */
 function render({ model, el }) {
   const traits = ["format", "code", "value", "formats"];
-  let sending = false;
   const read = () => Object.fromEntries(traits.map((name) => [name, model.get(name)]));
-  const view = mount(el, model.get("_rows"), read(), (state) => {
+  let view, sending = false;
+  const send = (state) => {
     sending = true;
     for (const name of traits) model.set(name, state[name]);
     sending = false;
     model.save_changes();
-  });
+  };
+  const build = () => { view = mount(el, model.get("_rows"), read(), send); };
   const follow = () => { if (!sending) view.set(read()); };
+  build();
+  model.on("change:_rows", build);
   for (const name of traits) model.on(`change:${name}`, follow);
-  return () => { for (const name of traits) model.off(`change:${name}`, follow); };
+  return () => {
+    model.off("change:_rows", build);
+    for (const name of traits) model.off(`change:${name}`, follow);
+  };
 }
 
 export default { render };
