@@ -12,12 +12,12 @@ try:
 except ImportError as error:
     raise ImportError("BitExplorer needs anywidget: pip install 'fpformats[widget]'") from error
 
+from ..explore.explanation import Exact
 from ..format import Format
 from ..registry import FORMATS as ROWS
 from ..registry import get_element
-from ..explore.explanation import Exact
 from .facts import default_code, exact, exact_value, html_table, row_data
-from .page import FORMATS, module, style
+from .page import FORMATS, module, outside, style
 
 __all__ = ["BitExplorer"]
 
@@ -30,7 +30,7 @@ class _Code(traitlets.Int):
         return super().validate(obj, value if isinstance(value, bool) else getattr(value, "__index__", lambda: value)())
 
 
-class _Number(traitlets.TraitType[Any, Any]):
+class _Number(traitlets.TraitType):
     """One number, exactly: a float where that holds it, else a `Fraction`. Text on its way to JavaScript."""
 
     info_text = "a number or a decimal string"
@@ -43,7 +43,7 @@ class _Number(traitlets.TraitType[Any, Any]):
             self.error(obj, value)
 
 
-class _Name(traitlets.TraitType[Any, Any]):
+class _Name(traitlets.TraitType):
     """A format, kept as its name."""
 
     info_text = "a format or its name"
@@ -145,7 +145,7 @@ class BitExplorer(anywidget.AnyWidget):
 
     def know(self, fmt: str | Format) -> str:
         """Add a format to those that can be chosen: its name."""
-        row = self._known.get(fmt) or get_element(fmt)
+        row = self._known[fmt] if isinstance(fmt, str) and fmt in self._known else get_element(fmt)
         if self._known.get(row.name) != row:
             self._known[row.name] = row
             self._rows = row_data(self._known.values())
@@ -159,7 +159,7 @@ class BitExplorer(anywidget.AnyWidget):
     def _check_code(self, proposal: Any) -> int:
         code, row = proposal["value"], self._row
         if not 0 <= code < 1 << row.bits:
-            raise traitlets.TraitError(f"code={code:#x}: 0 .. {(1 << row.bits) - 1:#x}, {row.name}'s codes, was expected")
+            raise traitlets.TraitError(outside(code, row))
         return int(code)
 
     @traitlets.validate("value")
@@ -186,8 +186,9 @@ class BitExplorer(anywidget.AnyWidget):
                 self.code, self.value = 0, exact_value(0, row)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        bundle, *metadata = super()._repr_mimebundle_(**options)
-        return {**bundle, "text/html": self._repr_html_()}, *metadata
+        made: Any = super()._repr_mimebundle_(**options)
+        bundle, metadata = made
+        return {**bundle, "text/html": self._repr_html_()}, metadata
 
     def _repr_html_(self) -> str:
         """The table that is seen where no JavaScript runs."""

@@ -49,7 +49,13 @@ def style() -> str:
 
 def _json(value: Any) -> str:
     """JSON that a script element can hold."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace('"rows":[', '"rows":[\n').replace("],[", "],\n[")
+    text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+    return text.replace("],[", "],\n[")
+
+
+def outside(code: int, fmt: Format) -> str:
+    """What is wrong with a code."""
+    return f"code={code:#x}: {fmt.name} has {fmt.bits} bits; 0 .. {(1 << fmt.bits) - 1:#x} was expected"
 
 
 def fragment(
@@ -106,13 +112,14 @@ def fragment(
             raise ValueError(f"value={value!r}: {row.name} has no NaN")
     else:
         if not 0 <= code < 1 << row.bits:
-            raise ValueError(f"code={code:#x}: {row.name} has {row.bits} bits; 0 .. {(1 << row.bits) - 1:#x} was expected")
+            raise ValueError(outside(code, row))
         x = exact_value(code, row)
     state = {"format": row.name, "code": hex(code), "value": str(x), "formats": [fmt.name for fmt in compared]}
     table = html_table(x, [row, *(fmt for fmt in compared if fmt != row)], code)
+    call = f'mountPage(document.getElementById("fp-explorer"), {_json(row_data(known.values()))}, {_json(state)});'
     return (
-        f'<div id="fp-explorer" class="fx">\n{table}\n</div>\n<style>\n{style()}</style>\n<script type="module">\n{module()}\n'
-        f'mountPage(document.getElementById("fp-explorer"), {_json(row_data(known.values()))}, {_json(state)});\n</script>\n'
+        f'<div id="fp-explorer" class="fx">\n{table}\n</div>\n<style>\n{style()}</style>\n'
+        f'<script type="module">\n{module()}\n{call}\n</script>\n'
     )
 
 
