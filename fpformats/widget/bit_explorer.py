@@ -12,11 +12,11 @@ try:
 except ImportError as error:
     raise ImportError("BitExplorer needs anywidget: pip install 'fpformats[widget]'") from error
 
-from ..explore.explanation import Exact
+from ..explore.explanation import Exact, text
 from ..format import Format
 from ..registry import FORMATS as ROWS
 from ..registry import get_element
-from .facts import default_code, exact, exact_value, html_table, row_data
+from .facts import default_code, exact, exact_value, html_table, row_data, same, unwire, wire
 from .page import FORMATS, module, outside, style
 
 __all__ = ["BitExplorer"]
@@ -120,8 +120,8 @@ class BitExplorer(anywidget.AnyWidget):
     _css = style()
     _rows = traitlets.Dict().tag(sync=True)
     format = _Name("e4m3").tag(sync=True)
-    code = _Code(0).tag(sync=True, to_json=lambda code, _: hex(code), from_json=lambda text, _: int(text, 16))
-    value = _Number(0.0).tag(sync=True, to_json=lambda x, _: str(exact(x)), from_json=lambda text, _: exact(text))
+    code = _Code(0).tag(sync=True, to_json=lambda code, _: hex(code), from_json=lambda code, _: int(code, 16))
+    value = _Number(0.0).tag(sync=True, to_json=lambda x, _: wire(x), from_json=lambda x, _: unwire(x))
     formats = traitlets.List(_Name()).tag(sync=True)
 
     def __init__(
@@ -165,7 +165,8 @@ class BitExplorer(anywidget.AnyWidget):
     @traitlets.validate("value")
     def _check_value(self, proposal: Any) -> Exact:
         x: Exact = proposal["value"]
-        if default_code(x, self._row) is None:
+        here = exact_value(self.code, self._row)
+        if default_code(x, self._row) is None and here == here:  # NaN is also what a code that means nothing stands for
             raise traitlets.TraitError(f"value={x!r}: {self._row.name} has no NaN")
         return x
 
@@ -173,9 +174,8 @@ class BitExplorer(anywidget.AnyWidget):
     def _follow(self, change: Any) -> None:
         """Make the other two fit the one that was set; a change from the browser fits already."""
         row, x = self._row, exact(self.value)
-        here = exact_value(self.code, row) if self.code < 1 << row.bits else None
-        made = default_code(x, row)
-        if made == self.code or str(here) == str(x):  # text tells -0.0 from 0 and takes NaN for NaN
+        here, made = exact_value(self.code, row), default_code(x, row)
+        if made == self.code or (self.code < 1 << row.bits and same(here, x)):
             return
         if change["name"] == "code":
             self.value = here
@@ -197,4 +197,4 @@ class BitExplorer(anywidget.AnyWidget):
         return f'<div class="fx"><style>\n{style()}</style>\n{table}\n</div>'
 
     def __repr__(self) -> str:
-        return f"<BitExplorer {self.format}: {self.value} as code {self.code:#x}>"
+        return f"<BitExplorer {self.format}: {text(exact(self.value))} as code {self.code:#x}>"

@@ -2,7 +2,7 @@
 // default export anywidget. Python joins this file to formats.js, so that one module is all there is to load.
 import {
   add, decimal, decode, dyadic, encode, exactly, facts, fields, finiteRank, gap, hex, larger, middles, minus, parse, rank,
-  same, scale, shortest, signed, special, split, step, unpack, valueAt, valueOfLine, wire,
+  same, scale, shortest, signed, split, step, unpack, valueAt, valueOfLine, wire,
 } from "./formats.js";
 
 const COLUMNS = ["format", "code", "bits", "value", "kind", "how", "error", "below", "above", "midpoints", "spacing"];
@@ -34,11 +34,11 @@ export function mount(root, data, first, changed = () => {}) {
   const go = (y, c, typing = null) => {
     [x, code] = [y, c];
     show(typing);
-    changed({ format: f.name, code: hex(code), value: wire(x), formats: shown, rounded: !same(x, valueOf(code)) });
+    const from = same(x, decode(f, code)) ? null : exactly(x); // where the value comes from, if it is not itself
+    changed({ format: f.name, code: hex(code), value: wire(x), formats: shown, from });
     return true;
   };
-  const valueOf = (c) => (split(f, c).kind === "unused" ? special("nan", false) : decode(f, c));
-  const pick = (c, typing) => go(valueOf(c), c, typing);
+  const pick = (c, typing) => go(decode(f, c), c, typing);
   const enter = (y, typing) => y !== null && encode(f, y) !== null && go(y, encode(f, y), typing);
   const choose = (name) => { f = rows.get(name); enter(x) || pick(0n); };
   const stepping = (keys) => (event) => {
@@ -139,7 +139,7 @@ export function mount(root, data, first, changed = () => {}) {
     const made = facts(f, x, code), value = decode(f, code), name = label(f, code), short = shortest(f, code);
     const exact = [decimal(value, 130), dyadic(value)].filter((text) => text && !text.startsWith("~") && text !== name);
     const said = [`${f.name} ${made.code}: ${made.kind}`];
-    if (!same(x, value) && value.kind !== "unused") said.push(`${decimal(x)}: ${made.how}, error ${made.error}`);
+    if (!same(x, value)) said.push(`${decimal(x)}: ${made.how}, error ${made.error}`);
     if (exact.length) said.push(`exactly ${exact.join(" = ")}`);
     if (short !== name) said.push(`shortest decimal ${short}`);
     if (made.formula !== "none") said.push(`${made.formula} in binary`);
@@ -193,7 +193,7 @@ export function mount(root, data, first, changed = () => {}) {
     const row = rows.get(state.format), c = BigInt(state.code);
     if (!row || c >= 1n << row.bits) return false;
     [f, code, shown] = [row, c, state.formats.filter((name) => rows.has(name))];
-    x = (state.value && parse(state.value)) || valueOf(code);
+    x = (state.value && parse(state.value)) || decode(f, code);
     show();
     return true;
   };
@@ -214,8 +214,8 @@ export function mountPage(root, data, first) {
     if (!hash.has("format") || !/^[\da-f]+$/i.test(code)) return null;
     return { ...first, format: hash.get("format"), code: `0x${code}`, value: hash.get("value") };
   };
-  const view = mount(root, data, first, ({ format, code, value, rounded }) => {
-    const hash = { format, code: code.slice(2), ...(rounded ? { value } : {}) };
+  const view = mount(root, data, first, ({ format, code, from }) => {
+    const hash = { format, code: code.slice(2), ...(from ? { value: from } : {}) };
     history.replaceState(null, "", `#${new URLSearchParams(hash)}`);
   });
   const follow = () => { const state = read(); if (state) view.set(state); };

@@ -14,7 +14,10 @@ from ..explore.explanation import Exact, fields, text
 from ..format import Format
 from ..rounding import Rules
 
-__all__ = ["COLUMNS", "default_code", "exact", "exact_value", "facts", "html_table", "row_data", "shortest", "step"]
+__all__ = [
+    *("COLUMNS", "default_code", "exact", "exact_value", "facts", "html_table", "row_data", "same", "shortest", "step"),
+    *("unwire", "wire"),
+]
 
 #: The columns of the table, as in explorer.js.
 COLUMNS = ("format", "code", "bits", "value", "kind", "how", "error", "below", "above", "midpoints", "spacing")
@@ -43,6 +46,34 @@ def exact(x: Any) -> Exact:
     if isinstance(magnitude, str):
         return -float(magnitude) if negative else float(magnitude)
     return (-magnitude if magnitude else -0.0) if negative else magnitude
+
+
+def wire(x: Exact) -> str:
+    """A number as text for JavaScript, and back by `unwire`. Hexadecimal: decimal digits have a limit in Python.
+
+    >>> wire(Fraction(-31, 10)), wire(-0.0), wire(math.nan)
+    ('-0x1f/0xa', '-0x0/0x1', 'nan')
+    """
+    if x != x or abs(x) == math.inf:
+        return str(x)
+    return f"{'-' if _negative(x) else ''}{abs(Fraction(x).numerator):#x}/{Fraction(x).denominator:#x}"
+
+
+def unwire(text: str) -> Exact:
+    """The number that `wire` wrote.
+
+    >>> unwire("-0x1f/0xa"), unwire("-0x0/0x1"), unwire("-inf")
+    (Fraction(-31, 10), -0.0, -inf)
+    """
+    if "/" not in text:
+        return float(text)
+    over, under = text.split("/")
+    return Fraction(int(over, 16), int(under, 16)) or (-0.0 if text.startswith("-") else Fraction(0))
+
+
+def same(a: Exact, b: Exact) -> bool:
+    """Whether two numbers are one, NaN and the zeros' signs included."""
+    return (a != a and b != b) or (a == b and _negative(a) == _negative(b))
 
 
 def exact_value(code: int, fmt: Format) -> Exact:
@@ -184,8 +215,10 @@ def shortest(code: int, fmt: Format) -> str:
 
 
 def _floor_log10(x: Fraction) -> int:
-    top = len(str(x.numerator)) - len(str(x.denominator))
-    return top if x >= Fraction(10) ** top else top - 1
+    top = math.floor((x.numerator.bit_length() - x.denominator.bit_length() + 1) * math.log10(2))  # that, or more
+    while x < Fraction(10) ** top:
+        top -= 1
+    return top
 
 
 def facts(x: Exact, fmt: Format, code: int | None = None) -> dict[str, str]:

@@ -12,17 +12,22 @@ export const minus = (a, b) => add(a, scale(b, -1n));
 export const same = (a, b) => a.kind === b.kind && (a.kind === "nan" || a.neg === b.neg) && a.n * b.d === b.n * a.d;
 const power = (n, e) => (e < 0n ? finite(false, n, 1n << -e) : finite(false, n << e));
 export const larger = (a, b) => (a > b ? a : b);
+const bitLength = (n) => {
+  const text = n.toString(16);
+  return 4 * text.length - Math.clz32(parseInt(text[0], 16)) + 28;
+};
 const floorLog2 = (n, d) => {
-  const e = BigInt(n.toString(2).length - d.toString(2).length);
+  const e = BigInt(bitLength(n) - bitLength(d));
   return (e < 0n ? n << -e : n) < (e < 0n ? d : d << e) ? e - 1n : e;
 };
 
-/** A number as text: decimal, fraction p/q, p*2^k, inf or nan; null for anything else. */
+/** A number as text: decimal, p/q, p*2^k, inf or nan; null for anything else. */
 export function parse(text) {
   const t = text.trim().toLowerCase().replace("−", "-");
   let m = /^([+-]?)(inf|infinity|nan)$/.exec(t);
   if (m) return special(m[2].slice(0, 3), m[1] === "-");
-  if ((m = /^([+-]?)(\d+)\/(\d+)$/.exec(t)) && BigInt(m[3])) return finite(m[1] === "-", BigInt(m[2]), BigInt(m[3]));
+  m = /^([+-]?)(0x[\da-f]+|\d+)\/(0x[\da-f]+|\d+)$/.exec(t);
+  if (m) return !BigInt(m[3]) ? null : finite(m[1] === "-", BigInt(m[2]), BigInt(m[3]));
   if ((m = /^([+-]?)(?:(\d+)\*)?2\^([+-]?\d{1,5})$/.exec(t)))
     return { ...power(BigInt(m[2] ?? 1), BigInt(m[3])), neg: m[1] === "-" };
   m = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,5}))?$/.exec(t);
@@ -33,9 +38,8 @@ export function parse(text) {
 
 export const hex = (code) => `0x${code.toString(16)}`;
 
-/** The inverse of `parse`, without loss. */
-export const wire = (x) =>
-  (x.neg ? "-" : "") + (x.kind !== "finite" ? x.kind : x.d === 1n ? `${x.n}` : `${x.n}/${x.d}`);
+/** The inverse of `parse`, without loss and without a limit: as Python reads and writes it. */
+export const wire = (x) => (x.neg ? "-" : "") + (x.kind === "finite" ? `${hex(x.n)}/${hex(x.d)}` : x.kind);
 
 /** n / d = q 10^unit and a remainder, with so many digits in q. */
 function cut(n, d, places) {
@@ -75,14 +79,14 @@ export function dyadic(x) {
   if (x.kind !== "finite" || x.d & (x.d - 1n)) return null;
   if (!x.n) return "0";
   const zeros = BigInt(/0*$/.exec(x.n.toString(2))[0].length), n = x.n >> zeros, sign = x.neg ? "-" : "";
-  const e = zeros + 1n - BigInt(x.d.toString(2).length);
+  const e = zeros + 1n - BigInt(bitLength(x.d));
   return sign + (!e ? `${n}` : n === 1n ? `2^${e}` : `${n}*2^${e}`);
 }
 
-/** As short as it can be without loss. */
+/** Without loss, for people. */
 export function exactly(x) {
   const text = decimal(x, 130);
-  return text.startsWith("~") ? dyadic(x) ?? wire(x) : text;
+  return text.startsWith("~") ? dyadic(x) ?? `${signed(x)}/${x.d}` : text;
 }
 
 // --- formats ---------------------------------------------------------------------------------
@@ -114,9 +118,10 @@ export function split(f, code) {
   return { kind: "finite", neg, line: !f.subnormals && line < f.one ? 0n : line };
 }
 
+/** The exact value of a code; NaN for codes that mean nothing. */
 export function decode(f, code) {
   const { kind, neg, line } = split(f, code);
-  return kind === "finite" ? { ...valueOfLine(f, line), neg } : special(kind, neg);
+  return kind === "finite" ? { ...valueOfLine(f, line), neg } : special(kind === "inf" ? "inf" : "nan", neg);
 }
 
 /** Where a magnitude falls: its line, the discarded fraction rest / by, and the step to the next line. */
@@ -216,7 +221,7 @@ function howOf(f, x, code) {
   }
   if (x.kind !== "finite" || !signed(minus(value, x))) return "exact";
   const line = nearest(f, x), { rest, by } = locate(f, x);
-  if (x.neg && !f.signed) return "no sign here: the smallest";
+  if (x.neg && x.n && !f.signed) return "no sign here: the smallest";
   if (line > f.max_line + (x.neg ? f.twos_complement : 0n)) return "beyond the largest: it stays the largest";
   if (!value.n) return "rounded to zero";
   return 2n * rest === by ? "a tie: to the even line" : `rounded ${signed(minus(value, x)) > 0n ? "up" : "down"}`;

@@ -10,7 +10,7 @@ from typing import Any
 from ..format import Format
 from ..registry import formats as names
 from ..registry import get_element
-from .facts import default_code, exact, exact_value, html_table, row_data
+from .facts import default_code, exact, exact_value, html_table, row_data, wire
 
 __all__ = ["FORMATS", "fragment", "module", "page", "style"]
 
@@ -114,7 +114,7 @@ def fragment(
         if not 0 <= code < 1 << row.bits:
             raise ValueError(outside(code, row))
         x = exact_value(code, row)
-    state = {"format": row.name, "code": hex(code), "value": str(x), "formats": [fmt.name for fmt in compared]}
+    state = {"format": row.name, "code": hex(code), "value": wire(x), "formats": [fmt.name for fmt in compared]}
     table = html_table(x, [row, *(fmt for fmt in compared if fmt != row)], code)
     call = f'mountPage(document.getElementById("fp-explorer"), {_json(row_data(known.values()))}, {_json(state)});'
     return (
