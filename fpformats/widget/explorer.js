@@ -66,7 +66,7 @@ export function mount(root, data, first, changed = () => {}) {
   ];
   const groups = Map.groupBy(rows.values(), (row) => row.bits);
   const widest = [...groups.keys()].sort((a, b) => Number(b - a));
-  const select = h("select", { change: () => choose(select.value) }, ...widest.map((bits) =>
+  const select = h("select", { "aria-label": "format", change: () => choose(select.value) }, ...widest.map((bits) =>
     h("optgroup", { label: `${bits} bits` }, ...groups.get(bits).map((row) => h("option", {}, row.name)))));
   const button = (text, title, click) => h("button", { type: "button", "aria-label": title, title, click }, text);
   const buttons = [
