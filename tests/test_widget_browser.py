@@ -83,7 +83,7 @@ def probe(chromium):
     errors = []
     made.on("pageerror", lambda error: errors.append(str(error)))
     made.add_script_tag(content=f"{module()}\n{js.PROBE}\nwindow.probe = probe;", type="module")
-    made.wait_for_function("window.probe")
+    made.wait_for_function("() => Boolean(window.probe)")
     yield lambda rows, jobs: made.evaluate("([rows, jobs]) => probe({ rows, jobs })", [rows, jobs])
     assert errors == []
 

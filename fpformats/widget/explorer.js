@@ -160,9 +160,10 @@ export function mount(root, data, first, changed = () => {}) {
     };
     const mark = (kind, v, text = "") => h("i", { class: `fx-${kind}`, style: `left:${place(v)}%` }, text);
     const seen = (v) => v.kind === "finite" && place(v) >= 0 && place(v) <= 100;
-    const edge = (v, text) => {
+    const room = 800 / (line.clientWidth || 400); // of a character, in percent
+    const edge = (v, text, kind = "") => {
       const low = signed(minus(v, view.lo)) < 0n;
-      return h("i", { class: low ? "fx-low" : "fx-high" }, low ? `◂ ${text}` : `${text} ▸`);
+      return h("i", { class: `fx-${low ? "low" : "high"} ${kind}` }, low ? `◂ ${text}` : `${text} ▸`);
     };
     line.replaceChildren(...compared().map((g) => {
       const chosen = g === f ? code : encode(g, x), marks = [];
@@ -177,14 +178,15 @@ export function mount(root, data, first, changed = () => {}) {
         if (seen(value)) marks.push(mark("here", value));
         const sides = {}; // beyond the ends: the nearest value on either side
         for (const c of new Set([step(g, chosen, -1n), chosen, step(g, chosen, 1n)])) {
-          const v = decode(g, c), close = seen(v) && seen(value) && Math.abs(place(v) - place(value)) < 14;
+          const v = decode(g, c), text = label(g, c, 10);
           if (v.kind !== "finite") continue;
           if (!seen(v)) place(v) < 0 ? (sides.low = c) : (sides.high ??= c);
-          else if (c === chosen || !close) marks.push(mark("label", v, label(g, c, 10)));
+          else if (c === chosen || !seen(value) || Math.abs(place(v) - place(value)) > room * (text.length + 1))
+            marks.push(mark("label", v, text));
         }
         for (const c of Object.values(sides)) marks.push(edge(decode(g, c), label(g, c)));
       }
-      if (x.kind === "finite") marks.push(seen(x) ? mark("x", x) : edge(x, "x"));
+      if (x.kind === "finite") marks.push(seen(x) ? mark("x", x) : edge(x, "x", "fx-from"));
       return h("div", { class: "fx-row" }, h("span", {}, g.name), h("div", { class: "fx-track" }, ...marks));
     }));
   }

@@ -214,6 +214,12 @@ def shortest(code: int, fmt: Format) -> str:
     raise AssertionError("every value has finitely many digits")
 
 
+def _digits(code: int, fmt: Format) -> str:
+    """A value in digits: all of them, or after "~" the shortest decimal that names it."""
+    made = text(exact_value(code, fmt))
+    return f"~{shortest(code, fmt)}" if made.startswith("~") else made
+
+
 def _floor_log10(x: Fraction) -> int:
     top = math.floor((x.numerator.bit_length() - x.denominator.bit_length() + 1) * math.log10(2))  # that, or more
     while x < Fraction(10) ** top:
@@ -237,7 +243,7 @@ def facts(x: Exact, fmt: Format, code: int | None = None) -> dict[str, str]:
     made |= {"code": hex(code), "bits": fields(code, fmt), "kind": kind}
     if kind.startswith("unused"):
         return made
-    made |= {"value": text(value), "how": _how(x, value, fmt)}
+    made |= {"value": _digits(code, fmt), "how": _how(x, value, fmt)}
     if value == value and abs(value) != math.inf:
         line, m = _line(value, fmt), fmt.mantissa_bits
         exponent = max((line >> m) - 1, 0) + fmt.emin
@@ -249,7 +255,7 @@ def facts(x: Exact, fmt: Format, code: int | None = None) -> dict[str, str]:
     for name, by in (("below", -1), ("above", 1)):
         other = step(code, fmt, by)
         if other is not None:
-            made[name] = text(exact_value(other, fmt))
+            made[name] = _digits(other, fmt)
     middles = [_middle(code, fmt, by) for by in (-1, 1)]
     made["midpoints"] = ", ".join(text(v) for v in middles if v is not None) or NONE
     return made

@@ -77,8 +77,9 @@ export function decimal(x, most = 24) {
 /** Exactly, as odd integer times a power of two; null where it is none. */
 export function dyadic(x) {
   if (x.kind !== "finite" || x.d & (x.d - 1n)) return null;
-  if (!x.n) return "0";
-  const zeros = BigInt(/0*$/.exec(x.n.toString(2))[0].length), n = x.n >> zeros, sign = x.neg ? "-" : "";
+  const sign = x.neg ? "-" : "";
+  if (!x.n) return sign + "0";
+  const zeros = BigInt(/0*$/.exec(x.n.toString(2))[0].length), n = x.n >> zeros;
   const e = zeros + 1n - BigInt(bitLength(x.d));
   return sign + (!e ? `${n}` : n === 1n ? `2^${e}` : `${n}*2^${e}`);
 }
@@ -192,6 +193,12 @@ export function shortest(f, code) {
   }
 }
 
+/** A value in digits: all of them, or after "~" the shortest decimal that names it. */
+const digitsOf = (f, code) => {
+  const text = decimal(decode(f, code));
+  return text.startsWith("~") ? `~${shortest(f, code)}` : text;
+};
+
 // --- words -----------------------------------------------------------------------------------
 /** The fields of a code as strings of bits: sign, exponent, mantissa. */
 export function fields(f, code) {
@@ -247,7 +254,7 @@ export function facts(f, x, code = encode(f, x)) {
   made.bits = Object.values(fields(f, code)).filter(Boolean).join(" ");
   made.kind = kindOf(f, code);
   if (kind === "unused") return made;
-  made.value = decimal(value);
+  made.value = digitsOf(f, code);
   made.how = howOf(f, x, code);
   if (kind === "finite") {
     const field = line >> f.mantissa_bits, e = (field ? field - 1n : 0n) + f.emin, m = Number(f.mantissa_bits);
@@ -257,8 +264,8 @@ export function facts(f, x, code = encode(f, x)) {
     if (x.kind === "finite") made.error = decimal(minus(value, x));
   }
   const [below, above] = [step(f, code, -1n), step(f, code, 1n)];
-  if (below !== code) made.below = decimal(decode(f, below));
-  if (above !== code) made.above = decimal(decode(f, above));
+  if (below !== code) made.below = digitsOf(f, below);
+  if (above !== code) made.above = digitsOf(f, above);
   made.midpoints = middles(f, code).map((v) => decimal(v)).join(", ") || none;
   return made;
 }
