@@ -7,7 +7,7 @@ import {
 
 const COLUMNS = ["format", "code", "bits", "value", "kind", "how", "error", "below", "above", "midpoints", "spacing"];
 const STEPS = { ArrowUp: 1n, ArrowRight: 1n, ArrowDown: -1n, ArrowLeft: -1n };
-const DENSE = 80n; // ticks on one line; more become a band
+const APART = 0.4; // ticks closer than this, in percent of the line, become a band
 
 /** An element; functions among the attributes are listeners. */
 function h(tag, attributes = {}, ...children) {
@@ -167,11 +167,14 @@ export function mount(root, data, first, changed = () => {}) {
     };
     line.replaceChildren(...compared().map((g) => {
       const chosen = g === f ? code : encode(g, x), marks = [];
-      const at = (r) => valueAt(g, r), from = finiteRank(g, view.lo), to = finiteRank(g, view.hi);
-      const ends = [from, to].map((r) => place(at(r)));
-      const band = `left:${ends[0]}%;right:${100 - ends[1]}%`;
-      if (to - from > DENSE) marks.push(h("i", { class: "fx-band", style: band }));
-      else for (let r = from; r <= to; r++) if (seen(at(r))) marks.push(mark("tick", at(r)));
+      const at = (r) => valueAt(g, r), apart = (r, s) => Math.abs(place(at(r)) - place(at(s))) >= APART;
+      const tick = (r) => seen(at(r)) && marks.push(mark("tick", at(r)));
+      let from = finiteRank(g, view.lo), to = finiteRank(g, view.hi); // values are densest around zero
+      while (from < to && apart(from, from + 1n)) tick(from++);
+      while (from < to && apart(to, to - 1n)) tick(to--);
+      const band = `left:${place(at(from))}%;right:${100 - place(at(to))}%`;
+      if (apart(from, to)) marks.push(h("i", { class: "fx-band", style: band }));
+      else tick(from);
       if (g === f) marks.push(...middles(g, code).filter(seen).map((v) => mark("middle", v)));
       if (chosen !== null) {
         const value = decode(g, chosen);
