@@ -18,6 +18,7 @@ import widget_js as js
 
 import fpformats as fp
 from fpformats import reference
+from fpformats.explore.explanation import dyadic
 from fpformats.testing import boundary_inputs
 from fpformats.widget import fragment, page
 from fpformats.widget.facts import COLUMNS, exact, exact_value, facts, row_data, shortest, step
@@ -182,6 +183,10 @@ def test_javascript_says_the_same(asked):
             assert got == facts(exact_value(int(code), fmt), fmt, int(code)), (fmt.name, code)
         for text, got in zip(NUMBERS, answer["told"], strict=True):
             assert got == facts(exact(text), fmt), (fmt.name, text)
+        for code, got in zip(job["shown"], answer["dyadics"], strict=True):
+            value = exact_value(int(code), fmt)
+            if js.is_finite(value) and value:
+                assert got == dyadic(value), (fmt.name, code)
         assert answer["shorts"] == [shortest(int(code), fmt) for code in job["shown"]], fmt.name
 
 

@@ -116,6 +116,7 @@ def test_formats_of_9_to_16_bits(probe):
     names = [name for name in fp.formats("element") if 8 < fp.get(name).bits <= 16]
     for name in names:
         check_decoding(probe, name, js.some_codes(fp.get(name), rng, 30))
+    for name in ("fp16", "bf16", *names[2::9]):
         if fp.get(name).exponent_bits > 10:
             continue  # beyond float64, where the package's own cast is slow: decoded only
         inputs = boundary_inputs(name, "float64")
@@ -144,6 +145,10 @@ def test_shows_what_python_says(tab):
         assert facts_of(made, row) == want
     assert made.locator("strong").text_content() == "448"
     assert "normal, the largest" in made.locator(".fx-words").text_content()
+    made.evaluate("location.hash = '#format=fp32&code=3dcccccd'")
+    made.wait_for_function("document.querySelector('.fx select').value === 'fp32'")
+    assert made.locator("strong").text_content() == "0.1"
+    assert "exactly 0.100000001490116119384765625 = 13421773*2^-27" in made.locator(".fx-words").text_content()
 
 
 def test_bits(tab):

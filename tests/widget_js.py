@@ -37,6 +37,7 @@ function probe({ rows, jobs }) {
       decoded: codes.map((c) => { const b = BigInt(c); return split(f, b).kind === "unused" ? null : wire(decode(f, b)); }),
       facts: shown.map(BigInt).map((c) => facts(f, decode(f, c), c)),
       told: numbers.map((text) => facts(f, parse(text))),
+      dyadics: shown.map((c) => dyadic(decode(f, BigInt(c)))),
       shorts: shown.map((c) => shortest(f, BigInt(c))),
       wrong: wrong.length, first: wrong.slice(0, 3), tried: want.length,
     };

@@ -141,7 +141,7 @@ function nearest(f, x) {
   return larger(f.min_line, 2n * rest > by || (2n * rest === by && odd) ? line + step : line);
 }
 
-const nanCode = (f, neg) => f.nan_code === null ? null : f.nan_code | (neg && !f.nan_at_sign ? f.sign : 0n);
+const nanCode = (f, neg) => f.nan_code === null ? null : f.nan_code | (neg ? f.sign : 0n);
 const codeOf = (f, line, neg) => !line && !f.has_negative_zero ? 0n
   : neg && f.twos_complement ? (1n << f.bits) - line : (line - f.min_line) | (neg ? f.sign : 0n);
 
