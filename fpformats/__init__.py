@@ -18,7 +18,7 @@ from .registry import FORMATS as _FORMATS
 from .registry import UnknownFormatError, formats, get
 
 if TYPE_CHECKING:
-    from . import plot, testing
+    from . import plot, testing, widget
     from .blocks.array import BlockArray
     from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
@@ -49,7 +49,7 @@ _LAZY = {
     "values": "explore.values",
 }
 #: folders that are loaded on first use
-_MODULES = ("plot", "testing")
+_MODULES = ("plot", "testing", "widget")
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
 
 __all__ = [
@@ -79,6 +79,7 @@ __all__ = [
     "unpack",
     "values",
     "warmup",
+    "widget",
 ]
 
 

@@ -12,6 +12,8 @@ import pytest
 import fpformats
 
 ROOT = Path(__file__).resolve().parent.parent
+#: what a module needs besides the test extra
+NEEDS = {"fpformats.widget.bit_explorer": "anywidget"}
 README = ROOT / "README.md"
 PAGES = [ROOT / "docs" / "testing.md"]
 PICTURES = ROOT / "docs" / "plot.md"
@@ -24,6 +26,8 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", ["fpformats", *MODULES])
 def test_docstrings(name):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is not installed")
     drawn = name.startswith("fpformats.plot")
     if drawn:
         pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[plot]')").use("agg")

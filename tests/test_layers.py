@@ -24,7 +24,7 @@ LAYERS = (
     ("blocks",),
     ("casts",),
     ("explore",),
-    ("plot",),
+    ("plot", "widget"),
     ("testing",),
     ("cli",),
     ("__main__",),

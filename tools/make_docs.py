@@ -196,6 +196,7 @@ PAGES = {
     "who-does-what.md": profiles_page,
     "compatibility.md": lambda: compatibility.page(NOTE, table),
     "rounding.md": rounding_page,
+    "explorer.html": fp.widget.page,
 }
 
 
