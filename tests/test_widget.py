@@ -18,7 +18,7 @@ import widget_js as js
 
 import fpformats as fp
 from fpformats import reference
-from fpformats.explore.explanation import dyadic
+from fpformats.explore.words import dyadic
 from fpformats.testing import boundary_inputs
 from fpformats.widget import fragment, page
 from fpformats.widget.facts import COLUMNS, exact, exact_value, facts, row_data, shortest, step

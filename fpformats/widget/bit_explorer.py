@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise ImportError("BitExplorer needs anywidget: pip install 'fpformats[widget]'") from error
 
-from ..explore.explanation import Exact, text
+from ..explore.words import Exact, text
 from ..format import Format
 from ..registry import FORMATS as ROWS
 from ..registry import get_element

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from .. import reference
-from ..explore.explanation import Exact, fields, text
+from ..explore.words import Exact, fields, text
 from ..format import Format
 from ..rounding import Rules
 
