@@ -367,6 +367,8 @@ def test_number_line_between_limits():
         drawn = ticks(fp.plot.number_line("e2m1", limits=(low, high)))
         found = sorted(x for part in drawn.values() for x in part)
         assert found == [v for v in values("e2m1") if low <= v <= high]
+    ax = fp.plot.number_line("e2m1", limits=(-8, 16))
+    assert ax.get_xlim() == pytest.approx((-8.48, 16.48))  # the limits, although no value reaches them
     ax = fp.plot.number_line("fp32", limits=(Fraction(1), 1 + Fraction(1, 2**22)))
     assert sorted(ticks(ax)["normal"]) == [1, 1 + 2**-23, 1 + 2**-22]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["1", "1.0000001", "1.0000002"]

@@ -43,7 +43,6 @@ def number_lines() -> Figure:
     figure, axes = plt.subplots(3, 1, figsize=(8, 4.2), layout="constrained")
     for ax, name in zip(axes, ("e2m1", "e2m3", "e3m2"), strict=True):
         fp.plot.number_line(name, limits=(-8, 8), ax=ax)
-        ax.set_xlim(-8.2, 8.2)
     return figure
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: room between two labels, in points
-BESIDE = 4.0
+BESIDE = 6.0
 #: how large a point is, in points, and how far from it its name may be, in which directions (degrees)
 MARK = 6.0
 DISTANCES = (0.0, 6.0, 12.0, 20.0, 30.0, 42.0, 56.0, 72.0, 90.0, 115.0, 145.0, 180.0, 220.0)

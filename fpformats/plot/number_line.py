@@ -27,7 +27,7 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     ----------
     fmt : str or Format
     limits : (number, number), optional
-        Draw the values between these two, both included; all by default.
+        Draw from the one to the other, and the values there, both included; all by default.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -60,7 +60,8 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
     """
     row = drawable(get_element(fmt))
     grid = Grid(row)
-    chosen = grid.between(limits_of(limits), "to draw each")
+    within = limits_of(limits)
+    chosen = grid.between(within, "to draw each")
     values = [grid.value(index) for index in chosen]
     ax = axes_for(ax, height=1.7)
     look = Look(ax)
@@ -75,7 +76,7 @@ def number_line(fmt: str | Format, *, limits: tuple[float, float] | None = None,
             dashes = (0, (2.5, 0.8)) if subnormal else "-"
             at = [float(values[place]) for place in picked]
             ax.vlines(at, 0, tops, color=colour, linewidth=width, linestyle=dashes, label=name)
-    first, last = float(values[0]), float(values[-1])
+    first, last = map(float, within or (values[0], values[-1]))
     room = (last - first) * 0.02 or abs(first) * 0.02 or 1.0
     ax.set_xlim(first - room, last + room)
     ax.set_ylim(0, 1.12)
