@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fpformats as fp
@@ -171,6 +171,7 @@ ENDS = (0, 1, 2, -1, -2)
 
 
 @pytest.mark.parametrize("name", ["fp16", "fp32", "fp64"])
+@settings(deadline=None)
 @given(bits32=BITS32, bits64=BITS64)
 def test_numpy(name, bits32, bits64):
     """Every value is its own format's: NumPy's nextafter and spacing, which has the sign of x and no step at the end."""
