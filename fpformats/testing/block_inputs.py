@@ -15,7 +15,7 @@ from ..tables import decode_table
 from .inputs import boundary_bits
 from .source import Source
 
-__all__ = ["block_inputs"]
+__all__ = ["block_bits", "block_inputs", "block_shape"]
 
 Array = NDArray[Any]
 #: columns of a block whose size is the array's business
@@ -77,15 +77,26 @@ def _special(size: int) -> Array:
     return rows
 
 
+def block_shape(fmt: BlockFormat) -> tuple[int, int]:
+    """Rows and columns of one block; 1 and 64 where they are the array's business."""
+    rows, columns = fmt.block
+    return rows or 1, columns or OPEN
+
+
 def block_inputs(fmt: BlockFormat, source: Format, level: int) -> Array:
-    """Whole blocks, one a row (or as many rows as a block has), stacked.
+    """`block_bits` as an array of the source's type."""
+    bits = block_bits(fmt, source, level)
+    return Source(bits.reshape(-1), source).array().reshape(bits.shape)
+
+
+def block_bits(fmt: BlockFormat, source: Format, level: int) -> Array:
+    """Whole blocks, one a row (or as many rows as a block has), stacked, as codes of the source.
 
     Blocks with infinities and NaN come last, and are left out where a second level, or one scale for the whole array,
     would carry them into every other block. Level 2 scales the blocks to more exponents, and adds the element's
     boundary inputs.
     """
-    rows, columns = fmt.block
-    size = columns or OPEN
+    height, size = block_shape(fmt)
     element = get_element(fmt.element)
     made = [_tie_blocks(element, size), _edge_blocks(element, size)] if size > 1 else []
     exponents: tuple[int, ...] = EXPONENTS if not fmt.second and fmt.size is not None else (0,)
@@ -101,7 +112,6 @@ def block_inputs(fmt: BlockFormat, source: Format, level: int) -> Array:
     if not fmt.second and fmt.size is not None:
         parts.append(_special(size))
     stacked = np.concatenate(parts)
-    height = rows or 1
     stacked = np.repeat(stacked, height, axis=0)
     if height > 1:  # the amax of a tile stands in its first row alone
         stacked.reshape(-1, height, size)[:, 1:, 0] = 0
@@ -109,4 +119,4 @@ def block_inputs(fmt: BlockFormat, source: Format, level: int) -> Array:
     keep = np.isinf(stacked.reshape(-1))
     if source.has_inf:
         flat[keep] = Source.of_doubles(stacked.reshape(-1)[keep]).encode(source, Rules())
-    return Source(flat, source).array().reshape(stacked.shape)
+    return flat.reshape(stacked.shape)

@@ -6,15 +6,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..casts import rules_for
+from ..block_format import BlockFormat
+from ..casts import recipe_rounding, refuse_given, rules_for
 from ..format import Format
-from ..registry import get_element
+from ..registry import get
 from ..rounding import ROUNDINGS, Rules
 from .asserts import check_nan, rules_title
 from .call import CastError, Function, call
@@ -22,6 +22,7 @@ from .case import Case
 from .chunks import chunks, expected_codes
 from .lines import same
 from .message import describe
+from .report import Report
 from .search import of_each
 from .source import Source, source_format
 
@@ -35,61 +36,6 @@ KEPT, LEAST = 1 << 20, 16
 FEW = 512
 #: chunks above which a bar is worth its place
 LONG = 32
-
-
-@dataclass(frozen=True)
-class Report:
-    """What `check_cast` found. True where nothing differs; prints as text.
-
-    Attributes
-    ----------
-    format : Format
-    rules : Rules
-        Rounding, overflow and the rest that were expected.
-    source : Format
-        Of the inputs.
-    inputs : int
-        How many were tried.
-    wrong : int
-        How many differ.
-    left_out : int
-        NaN that were not tried, because the format has none and ``nan="raise"``.
-    causes : tuple of str
-        The likely cause, or several that explain all differences together.
-    first : int or None
-        The bits of the first input that differs.
-    seconds : float
-    text : str
-    """
-
-    format: Format
-    rules: Rules
-    source: Format
-    inputs: int
-    wrong: int
-    left_out: int
-    causes: tuple[str, ...]
-    first: int | None
-    seconds: float
-    text: str = field(repr=False)
-
-    def __bool__(self) -> bool:
-        return not self.wrong
-
-    def __str__(self) -> str:
-        return self.text
-
-    def check(self) -> None:
-        """Raise AssertionError with the report where anything differs.
-
-        Examples
-        --------
-        >>> import fpformats as fp
-        >>> from fpformats.testing import check_cast
-        >>> check_cast(lambda x: fp.encode(x, "e4m3"), "e4m3").check()
-        """
-        if self.wrong:
-            raise AssertionError(self.text)
 
 
 @contextmanager
@@ -165,10 +111,11 @@ def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
 
 
 def check_cast(
-    function: Function, fmt: str | Format, /, *, source: Any = "float32", exhaustive: bool = False, level: int = 1,
-    x: Any = None, rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise",
-    subnormals: str = "keep", via: str | Format | None = None, profile: str | None = None, nan_codes: str = "class",
-    chunk: int = CHUNK, progress: bool = True,
+    function: Function, fmt: str | Format | BlockFormat, /, *, source: Any = "float32", exhaustive: bool = False, level: int = 1,
+    x: Any = None, random: int = 0, seed: int = 0, rounding: str = "nearest_even", overflow: str | None = None,
+    nan: str = "raise", subnormals: str = "keep", via: str | Format | None = None, profile: str | None = None,
+    tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
+    nan_codes: str = "class", chunk: int = CHUNK, progress: bool = True,
 ) -> Report:  # fmt: skip
     r"""Run any cast over the inputs where casts go wrong, or over all of them, and report what differs.
 
@@ -176,9 +123,11 @@ def check_cast(
     ----------
     function : callable
         Takes a one-dimensional array of `source`'s type (its own copy) and gives back as many codes, values, or
-        elements of the format's own dtype: a NumPy, torch or ctypes function, or one that runs a program.
-    fmt : str or Format
-        The element format it casts to.
+        elements of the format's own dtype: a NumPy, torch or ctypes function, or one that runs a program. For a block
+        format it takes an array of whole blocks, as `boundary_inputs` gives them, and gives back (codes, scales),
+        (codes, scales, second level), a `BlockArray`, or values.
+    fmt : str, Format or BlockFormat
+        What it casts to.
     source : str or dtype
         Of the inputs: ``float32``, ``float64``, ``float16``, or a type of ml_dtypes.
     exhaustive : bool
@@ -186,9 +135,13 @@ def check_cast(
     level : int
         Of `boundary_inputs`, otherwise.
     x : array_like, optional
-        These inputs instead.
+        These inputs instead; for a block format an array in which blocks run along the last axis.
+    random, seed : int
+        So many random inputs instead: any bit patterns, or blocks.
     rounding, overflow, nan, subnormals, via, profile
         What is expected, as for `fpformats.encode`. Under ``nan="raise"`` NaN are left out where the format has none.
+    tensor_amax, scale, eps, amax_history
+        What the function takes into account, as for `fpformats.encode_blocks`.
     nan_codes : str
         ``class``: any two NaN are equal; ``exact``: bit for bit.
     chunk : int
@@ -219,15 +172,28 @@ def check_cast(
     >>> print(*check_cast(truncates, "e5m2", source="float16").causes, sep="\n")
     truncation (rounding='toward_zero')
     NaN whose upper payload bits are 0 become infinite: the payload is cut off
+    >>> check_cast(lambda x: fp.encode_blocks(x, "mxfp4_torchao_ceil"), "mxfp4").causes
     """
-    row, kind = get_element(fmt), source_format(source)
+    row, kind = get(fmt), source_format(source)
     check_nan(nan_codes)
+    if random < 0 or (random and (exhaustive or x is not None)):
+        raise ValueError(f"random={random}: a number of inputs was expected, without exhaustive=True and x=")
+    given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
+    if isinstance(row, BlockFormat):
+        if exhaustive:
+            raise ValueError(f"exhaustive=True: {row.name} has too many blocks; level=2, random= or x= tries some of them")
+        own = recipe_rounding(row, rounding=rounding, overflow=overflow, nan=nan, subnormals=subnormals, via=via,
+                              profile=profile, **given)  # fmt: skip
+        from .block_check import check_blocks
+
+        return check_blocks(function, row, kind, nan_codes, level=level, x=x, random=random, seed=seed, options=own)
+    refuse_given(row, given)
     rules = rules_for(row, rounding, overflow, nan, subnormals, via, profile)
     if ROUNDINGS[rules.rounding].random_bits:
         raise ValueError(f"rounding={rules.rounding!r} has two outcomes; assert_quantized compares it with rng=")
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: at least 1 was expected")
-    count, parts = chunks(row, kind, exhaustive=exhaustive, level=level, x=x, size=chunk)
+    count, parts = chunks(row, kind, exhaustive=exhaustive, level=level, x=x, random=random, seed=seed, size=chunk)
     tally = Tally(count, row, kind, rules, nan_codes)
     with _bar(count, f"{row.name} from {kind.name}", progress) as advance:
         for part in parts:

@@ -19,6 +19,7 @@ from ..plan import code_dtype
 from ..rounding import Rules
 from .inputs import boundary_bits
 from .lines import is_nan
+from .random_inputs import random_codes
 from .source import Source
 
 __all__ = ["Chunk", "chunks", "expected_codes"]
@@ -88,9 +89,9 @@ def _sweep(source: Format, size: int) -> tuple[int, Iterator[Chunk]]:
 
 
 def chunks(
-    fmt: Format, source: Format, *, exhaustive: bool, level: int, x: Any, size: int
+    fmt: Format, source: Format, *, exhaustive: bool, level: int, x: Any, size: int, random: int = 0, seed: int = 0
 ) -> tuple[int, Iterator[Chunk]]:
-    """(how many, the chunks): every input, those of `boundary_inputs`, or the caller's."""
+    """(how many, the chunks): every input, random ones, those of `boundary_inputs`, or the caller's."""
     if exhaustive:
         if x is not None:
             raise ValueError("exhaustive=True tries every input; x cannot be given with it")
@@ -99,6 +100,8 @@ def chunks(
                 f"exhaustive=True: {source.name} has 2^{source.bits} inputs; level=2 or x= tries some of them"
             )
         return _sweep(source, size)
+    if random:
+        return -(-random // size), (Chunk(source, bits.copy) for bits in random_codes(source, seed, random, size))
     if x is None:
         if level not in (1, 2):
             raise ValueError(f"level={level!r}: 1 or 2 was expected")
