@@ -33,7 +33,7 @@ def block_array(fmt: BlockFormat, source: Format, *, level: int, x: Any, random:
             raise ValueError(f"x holds {seen.format or seen.data.dtype}, source is {source.name}")
         return Source(np.ascontiguousarray(seen.data).reshape(-1), source).array().reshape(seen.data.shape)
     if random:
-        bits = np.concatenate(list(random_blocks(fmt, source, seed, random, random)))
+        bits = np.concatenate(list(random_blocks(fmt, source, seed, random)))
     else:
         bits = block_bits(fmt, source, level)
     return Source(np.ascontiguousarray(bits, code_dtype(source)).reshape(-1), source).array().reshape(bits.shape)

@@ -22,6 +22,8 @@ Array = NDArray[Any]
 OPEN = 64
 #: exponents of the amax
 EXPONENTS = (-130, -126, -30, -1, 0, 1, 30, 100, 120)
+#: steps of binary32 on either side of an amax at which the scale's rounding changes
+BESIDE = 2
 
 
 def _rows(values: Array, size: int) -> Array:
@@ -55,6 +57,21 @@ def _edge_blocks(element: Format, size: int) -> Array:
     lead = np.unique(np.concatenate(beside)).astype(np.float64)
     rest = np.resize(_midpoints(element), size - 1)
     return np.concatenate([lead[:, None], np.broadcast_to(rest, (lead.size, size - 1)) / 2], axis=1)
+
+
+def _scale_edges(fmt: BlockFormat, element: Format, size: int, amax: float) -> Array:
+    """Blocks whose amax makes a scale that is a midpoint of the scale format, or lies beside one.
+
+    Recipes that differ in nothing but the order of their roundings are told apart there.
+    """
+    values = np.unique(decode_table(get_element(fmt.scale)))
+    values = values[(values >= 0) & np.isfinite(values)]
+    unit = amax / values[-1] if fmt.second else float(element.max)
+    middle = ((values[1:] + values[:-1]) / 2 * unit).astype(np.float32).view(np.int32)
+    lead = (middle[:, None] + np.arange(-BESIDE, BESIDE + 1, dtype=np.int32)).ravel().view(np.float32).astype(float)
+    lead = lead[lead <= amax] if fmt.second else lead
+    rest = np.resize(_midpoints(element), size - 1) / (2 * float(element.max))
+    return np.concatenate([lead[:, None], lead[:, None] * rest], axis=1)
 
 
 def _degenerate(size: int, top: float) -> Array:
@@ -111,6 +128,8 @@ def block_bits(fmt: BlockFormat, source: Format, level: int) -> Array:
         parts.append(_rows(numbers[np.isfinite(numbers) & (np.abs(numbers) < 1e30)], size))
     if not fmt.second and fmt.size is not None:
         parts.append(_special(size))
+    if fmt.scale == "e4m3" and size > 1:
+        parts.append(_scale_edges(fmt, element, size, max(float(np.abs(part).max()) for part in parts)))
     stacked = np.concatenate(parts)
     stacked = np.repeat(stacked, height, axis=0)
     if height > 1:  # the amax of a tile stands in its first row alone

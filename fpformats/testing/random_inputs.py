@@ -24,6 +24,10 @@ __all__ = ["random_blocks", "random_codes"]
 Array = NDArray[Any]
 
 
+#: numbers of blocks at a time
+PART = 1 << 12
+
+
 def _words(seed: int) -> np.random.Philox:
     return np.random.Philox(seed)
 
@@ -36,14 +40,15 @@ def random_codes(source: Format, seed: int, count: int, size: int) -> Iterator[A
         yield made.astype(code_dtype(source))
 
 
-def random_blocks(fmt: BlockFormat, source: Format, seed: int, count: int, size: int) -> Iterator[Array]:
-    """So many blocks as codes of the source, in the shape of `boundary_inputs`, in parts of `size` blocks.
+def random_blocks(fmt: BlockFormat, source: Format, seed: int, count: int) -> Iterator[Array]:
+    """So many blocks as codes of the source, in the shape of `boundary_inputs`, in parts of some blocks.
 
     Largest numbers lie in 41 binades around 1, in the 16 below 2 where a second level takes care of the rest; one block
     in sixteen of the former lies anywhere. Of the numbers in a block one in 32 is 0 and one in eight has few ones.
     """
     words = _words(seed)
     rows, columns = block_shape(fmt)
+    size = max(PART // (rows * columns), 1)
     for start in range(0, count, size):
         blocks = min(size, count - start)
         of_block = words.random_raw(blocks)
