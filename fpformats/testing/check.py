@@ -19,14 +19,14 @@ from ..rounding import ROUNDINGS, Rules
 from .asserts import check_nan, rules_title
 from .call import CastError, Function, call
 from .case import Case
-from .chunks import chunks, expected_codes
+from .chunks import chunks, expected_codes, leaves_nan_out
 from .lines import same
 from .message import describe
 from .report import Report
 from .search import of_each
 from .source import Source, source_format
 
-__all__ = ["CHUNK", "CastError", "Report", "Tally", "check_cast", "leaves_nan_out"]
+__all__ = ["CHUNK", "CastError", "Report", "Tally", "check_cast"]
 
 Array = NDArray[Any]
 #: inputs that are given to the function at a time
@@ -103,11 +103,6 @@ class Tally:
         seconds = time.perf_counter() - self.started
         return Report(self.fmt, self.rules, self.source, self.total, self.wrong, self.left_out, causes, self.first,
                       seconds, text)  # fmt: skip
-
-
-def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
-    """Whether nobody says what a NaN becomes."""
-    return not fmt.has_nan and rules.nan_codes is None and rules.nan == "raise"
 
 
 def check_cast(

@@ -22,7 +22,7 @@ from .lines import is_nan
 from .random_inputs import random_codes
 from .source import Source
 
-__all__ = ["Chunk", "chunks", "expected_codes"]
+__all__ = ["Chunk", "chunks", "expected_codes", "leaves_nan_out"]
 
 Array = NDArray[Any]
 #: patterns in a stretch
@@ -75,6 +75,11 @@ def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Arra
     if bits.size > table.size:
         out[table.size :] = numbers.take(slice(table.size, None)).encode(fmt, rules)
     return out
+
+
+def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
+    """Whether nobody says what a NaN becomes."""
+    return not fmt.has_nan and rules.nan_codes is None and rules.nan == "raise"
 
 
 def _sweep(source: Format, size: int) -> tuple[int, Iterator[Chunk]]:
