@@ -59,7 +59,9 @@ def as_answer(actual: Any, fmt: BlockFormat, due: BlockArray, what: str = "actua
     codes, scales, third = (*actual, None)[:3]
     second = None if third is None or not fmt.second else _second(third, due, what)
     points = None if third is None or not fmt.zero_point else _points(third, due, what)
-    return Answer(_codes(codes, fmt, due, what), None if scales is None else _scales(scales, fmt, due, what), second, points)
+    return Answer(
+        _codes(codes, fmt, due, what), None if scales is None else _scales(scales, fmt, due, what), second, points
+    )
 
 
 def _values(actual: Any, due: BlockArray, what: str) -> Source:
@@ -85,7 +87,9 @@ def _scales(scales: Any, fmt: BlockFormat, due: BlockArray, what: str) -> Array:
     if fmt.scale == "fp32":
         seen = adapt(scales)
         if seen.format != "fp32":
-            raise TypeError(f"{what}'s scales are {seen.format or seen.data.dtype}; float32 was expected for {fmt.name}")
+            raise TypeError(
+                f"{what}'s scales are {seen.format or seen.data.dtype}; float32 was expected for {fmt.name}"
+            )
         flat = np.ascontiguousarray(seen.data).view(np.float32).reshape(-1)
     else:
         got = as_codes(f"{what}'s scales", scales, get_element(fmt.scale))

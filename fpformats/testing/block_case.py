@@ -118,7 +118,9 @@ class BlockCase:
             broken = is_nan(stored, get_element(self.fmt.scale))
         found = tiles.join(np.broadcast_to(broken[:, None], (broken.size, tiles.size)))
         if self.fmt.nan_code is None:
-            numbers = Source(np.ascontiguousarray(self.adapted.data).reshape(-1), get_element(self.adapted.format or "fp32"))
+            numbers = Source(
+                np.ascontiguousarray(self.adapted.data).reshape(-1), get_element(self.adapted.format or "fp32")
+            )
             found = found | (np.isnan(numbers.wide()).reshape(made.shape) & bool(self.adapted.format))
         return np.asarray(found)
 
@@ -234,4 +236,6 @@ def by_codes(name: str, of: Callable[[Array], Array | None]) -> BlockCause:
 
 def _with(due: BlockArray, **changes: Array) -> BlockArray:
     parts = {"codes": due.codes, "scales": due.scales, **changes}
-    return BlockArray._trusted(parts["codes"], parts["scales"], due.format, due.tensor_scale, due._tiling, due.zero_points)
+    return BlockArray._trusted(
+        parts["codes"], parts["scales"], due.format, due.tensor_scale, due._tiling, due.zero_points
+    )

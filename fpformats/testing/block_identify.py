@@ -50,7 +50,7 @@ class BlockIdentification:
     recipes : tuple of str
         Recipes that give the same codes and scales, or values.
     nearest : str
-        The recipe that gives the same for the most blocks.
+        The recipe that gives the most scales alike, and of such the most blocks.
     wrong : int
         For how many blocks the nearest one differs.
     inputs : int
@@ -74,7 +74,10 @@ class BlockIdentification:
         """The whole report."""
         fmt = self.format
         kind = f"{fmt.element} elements, {fmt.block_text} blocks, {fmt.scale} scales"
-        lines = [f"{kind}, from {self.source.name}, {self.inputs} blocks", f"  recipes   {', '.join(self.recipes) or 'none'}"]
+        lines = [
+            f"{kind}, from {self.source.name}, {self.inputs} blocks",
+            f"  recipes   {', '.join(self.recipes) or 'none'}",
+        ]
         if not self.recipes:
             lines.append(f"  nearest   {self.nearest}, differs for {self.wrong} blocks")
             lines += [f"  cause     {cause}" for cause in self.causes]
@@ -123,7 +126,9 @@ def identify_blocks(
             found[name] = verdicts  # type: ignore[assignment]
     wrong = {name: sum(int(differ.sum()) for *_, differ in verdicts) for name, verdicts in found.items()}
     recipes = tuple(name for name, count in wrong.items() if not count)
-    nearest = min(wrong, key=lambda name: wrong[name])
+    scales = {name: sum(int((~case.equal_scales(case.due)).sum()) for _, case, _ in verdicts)
+              for name, verdicts in found.items()}  # fmt: skip
+    nearest = min(wrong, key=lambda name: (scales[name], wrong[name]))
     total = sum(differ.size for *_, differ in found[nearest])
     causes = () if recipes else _causes(found[nearest])
     others = {name: verdicts for name, verdicts in found.items() if name not in recipes}
@@ -198,7 +203,7 @@ def _rank(blocks: Array) -> Sequence[Any]:
         mantissa, exponent = np.frexp(safe)
     fraction = (mantissa * 2.0**53).astype(np.int64)
     ones = 53 - np.frexp((fraction & -fraction).astype(np.float64))[1]
-    count = ((wide > 0) | ~finite).sum(axis=1)
+    count = ((wide > 0) | ~finite | np.signbit(blocks)).sum(axis=1)
     keys = [np.abs(exponent - 1).sum(axis=1), ones.sum(axis=1), (~finite).sum(axis=1), np.where(count, count, 1 << 30)]
     order: Sequence[Any] = np.lexsort(keys)
     return order
@@ -230,7 +235,7 @@ def _smallest_text(box: _Box, case: BlockCase, differ: NDArray[np.bool_]) -> str
     i = int(where[int(np.asarray(_rank(blocks[where]))[0])])
     block = blocks[i]
     numbers = Source.of(block, get_element("fp32"))[0]
-    shown = [j for j in range(block.size) if not (block[j] == 0)]
+    shown = [j for j in range(block.size) if block[j] != 0 or np.signbit(block[j])]
     said = ", ".join(f"x[{j}] = {numbers.text(j)}" for j in shown[:SHOWN])
     more = f", {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     zeros = "; the others are 0" if 0 < len(shown) < block.size else ""

@@ -91,7 +91,7 @@ def describe_blocks(cases: Sequence[BlockCase], nan: str, title: str) -> tuple[s
         lines.append("  likely cause: none of the known ones explains every code and scale")
     lines += scales
     if found.elements and (not scales or found.causes):
-        lines += ["  " + line for line in found.elements if "likely cause" not in line]
+        lines += ["  " + line for line in found.elements]
     elif found.whole and not scales:
         lines += _first_codes(cases, nan)
     return "\n".join(lines), found.causes

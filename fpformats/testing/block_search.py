@@ -15,7 +15,7 @@ from .block_causes import block_causes
 from .case import Case
 from .lines import same
 from .message import describe
-from .search import infer_rules
+from .search import Verdict, infer_rules
 from .source import Source
 
 __all__ = ["Explained", "explain", "fitting"]
@@ -63,15 +63,18 @@ def explain(cases: Sequence[BlockCase], nan: str, title: str) -> Explained:
         match = lambda case, made: bool(case.equal_scales(made).all())  # noqa: E731
         first = next(fitting(cases, rows, match), None)
         of_scales = () if first is None else (first,)
-    of_elements = _elements(cases, nan, title)
-    if of_elements is None:
-        return Explained(of_scales)
-    causes, lines = of_elements
-    return Explained((*of_scales, *causes) if of_scales or not wrong_scales else (), elements=lines)
+    verdicts, lines = _elements(cases, nan, title)
+    if wrong_scales and not of_scales:
+        return Explained(elements=lines)
+    alike = verdicts[0].alike[:ALIKE] if len(verdicts) == 1 and not of_scales else ()
+    return Explained((*of_scales, *(verdict.cause for verdict in verdicts)), alike, elements=lines)
 
 
-def _elements(cases: Sequence[BlockCase], nan: str, title: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Causes of wrong elements, under the scales that came; () where all are right; None where that cannot be said."""
+def _elements(cases: Sequence[BlockCase], nan: str, title: str) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
+    """What makes elements wrong, under the scales that came, and how they differ; ((), ()) where all are right.
+
+    The same where nobody can say what they should be: see `BlockCase.with_scales`.
+    """
     element = get_element(cases[0].fmt.element)
     got, expected, equal, sources = [], [], [], []
     for case in cases:
@@ -79,7 +82,7 @@ def _elements(cases: Sequence[BlockCase], nan: str, title: str) -> tuple[tuple[s
         right = case.equal_scales(case.due).all()
         made = case.due if right else case.with_scales(scales)
         if made is None:
-            return None
+            return (), ()
         got.append(case.codes.reshape(-1))
         expected.append(made.codes.reshape(-1))
         equal.append(case.equal_codes(made, nan).reshape(-1))
@@ -100,4 +103,6 @@ def _elements(cases: Sequence[BlockCase], nan: str, title: str) -> tuple[tuple[s
     text, verdicts = describe(
         Case(element, flat, due, rules, source, shape), fine, nan, title=title, places=len(cases) == 1
     )
-    return tuple(verdict.cause for verdict in verdicts), tuple(text.splitlines())
+    head, *rest = text.splitlines()
+    first = next((i for i, line in enumerate(rest) if line.startswith(("  element", "  input"))), len(rest))
+    return verdicts, (head, *rest[first:])

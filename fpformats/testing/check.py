@@ -176,7 +176,9 @@ def check_cast(
     given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
     if isinstance(row, BlockFormat):
         if exhaustive:
-            raise ValueError(f"exhaustive=True: {row.name} has too many blocks; level=2, random= or x= tries some of them")
+            raise ValueError(
+                f"exhaustive=True: {row.name} has too many blocks; level=2, random= or x= tries some of them"
+            )
         own = recipe_rounding(row, rounding=rounding, overflow=overflow, nan=nan, subnormals=subnormals, via=via,
                               profile=profile, **given)  # fmt: skip
         from .block_check import check_blocks

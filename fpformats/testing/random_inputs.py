@@ -53,15 +53,21 @@ def random_blocks(fmt: BlockFormat, source: Format, seed: int, count: int) -> It
         blocks = min(size, count - start)
         of_block = words.random_raw(blocks)
         anywhere = (of_block >> np.uint64(60) == 0) & (not fmt.second)
-        near = -(of_block & np.uint64(15)).astype(np.int64) if fmt.second else (of_block % np.uint64(41)).astype(int) - 20
+        near = (
+            -(of_block & np.uint64(15)).astype(np.int64) if fmt.second else (of_block % np.uint64(41)).astype(int) - 20
+        )
         exponent = np.where(anywhere, (of_block >> np.uint64(8) & np.uint64(255)).astype(np.int64) - 127, near)
         number = words.random_raw(blocks * rows * columns).reshape(blocks, -1)
         lower = number >> np.uint64(24) & np.uint64(255) | np.uint64(256)
-        below = np.frexp((lower & (~lower + np.uint64(1))).astype(np.float64))[1] - 1  # zeros at its end: half have none
+        below = (
+            np.frexp((lower & (~lower + np.uint64(1))).astype(np.float64))[1] - 1
+        )  # zeros at its end: half have none
         field = np.clip(127 + exponent[:, None] - below, 0, 254).astype(np.uint64)
         fraction = number >> np.uint64(1) & np.uint64(0x7FFFFF)
         fraction = np.where(number >> np.uint64(40) & np.uint64(7) == 0, fraction & np.uint64(0x780000), fraction)
         bits = (number & np.uint64(1)) << np.uint64(31) | field << np.uint64(23) | fraction
         bits = np.where(number >> np.uint64(48) & np.uint64(31) == 0, bits & np.uint64(1 << 31), bits)
-        made = Source(bits.astype(np.uint32).reshape(-1), get_element("fp32")).encode(source, Rules(overflow="saturate"))
+        made = Source(bits.astype(np.uint32).reshape(-1), get_element("fp32")).encode(
+            source, Rules(overflow="saturate")
+        )
         yield made.reshape(blocks * rows, columns)

@@ -135,7 +135,9 @@ def _whole(text: str, name: str, job: Job) -> Iterator[list[list[int]]]:
     try:
         header = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{name}, line {error.lineno}: {error.msg}; JSON with a list of vectors was expected") from None
+        raise ValueError(
+            f"{name}, line {error.lineno}: {error.msg}; JSON with a list of vectors was expected"
+        ) from None
     vectors = header.get("vectors") if isinstance(header, dict) else None
     if not isinstance(vectors, list):
         raise ValueError(f'{name}: a JSON object with "vectors", a list, was expected')

@@ -65,7 +65,9 @@ def write_npz(job: Job, how: str) -> Iterator[bytes]:
 
 
 # --- reading --------------------------------------------------------------------------------------------
-def _opened(archive: zipfile.ZipFile, stack: ExitStack, name: str, field: Field) -> tuple[IO[bytes], np.dtype[Any], int]:
+def _opened(
+    archive: zipfile.ZipFile, stack: ExitStack, name: str, field: Field
+) -> tuple[IO[bytes], np.dtype[Any], int]:
     """(the numbers of an array, their type, how many vectors)."""
     wanted = f"{field.count} codes of {field.format.bits} bits in each vector were expected"
     try:
@@ -75,7 +77,12 @@ def _opened(archive: zipfile.ZipFile, stack: ExitStack, name: str, field: Field)
     version = np.lib.format.read_magic(member)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(member)
-    if dtype.kind not in "iu" or fortran or shape[1:] not in ((field.count,), () if field.count == 1 else None) or not shape:
+    if (
+        dtype.kind not in "iu"
+        or fortran
+        or shape[1:] not in ((field.count,), () if field.count == 1 else None)
+        or not shape
+    ):
         raise ValueError(f"{name}: {field.name} has shape {shape} and dtype {dtype}; {wanted}")
     return member, dtype, shape[0]
 

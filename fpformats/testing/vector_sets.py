@@ -65,7 +65,20 @@ class Job:
         """What the vectors follow: the rules, or the recipe's expressions."""
         fmt, rules = self.fmt, self.rules
         if isinstance(fmt, BlockFormat):
-            names = ("element", "scale", "v", "rule", "y", "q", "z", "zero_point", "rounding", "overflow", "zero", "clause")
+            names = (
+                "element",
+                "scale",
+                "v",
+                "rule",
+                "y",
+                "q",
+                "z",
+                "zero_point",
+                "rounding",
+                "overflow",
+                "zero",
+                "clause",
+            )
             return {name: getattr(fmt, name) for name in names}
         assert rules is not None
         said = {name: getattr(rules, name) for name in ("rounding", "nan", "subnormals", "via")}
@@ -120,7 +133,9 @@ def alone(fmt: BlockFormat) -> BlockFormat:
     return replace(fmt, block=block_shape(fmt))
 
 
-def block_case(fmt: BlockFormat, source: Format, bits: Array, amax: Any, codes: Array, scales: Array | None) -> BlockCase:
+def block_case(
+    fmt: BlockFormat, source: Format, bits: Array, amax: Any, codes: Array, scales: Array | None
+) -> BlockCase:
     """Blocks of a vector file, one a row of `bits` and `codes`, as a case."""
     width = block_shape(fmt)[1]
     x = Adapted(np.ascontiguousarray(bits).reshape(-1, width), source.name, lambda made, name: made)

@@ -43,7 +43,9 @@ FORMATS: dict[str, VectorFormat] = {
     "hex": VectorFormat("input and output, as TestFloat writes them", write_text),
     "csv": VectorFormat("comma-separated, with a line of names", write_text),
     "memh": VectorFormat("one word a line for $readmemh: input_output", write_text),
-    "json": VectorFormat("a header and one vector a line, with flags; data/vectors-1.schema.json is the schema", write_json),
+    "json": VectorFormat(
+        "a header and one vector a line, with flags; data/vectors-1.schema.json is the schema", write_json
+    ),
     "npz": VectorFormat("NumPy arrays: the fields, flags, and the header as text in metadata", write_npz),
 }
 
