@@ -142,6 +142,19 @@ class NoCarry(Kernel):
         return np.where(carried, below & ~full, below + up)
 
 
+class CarryByOr(Kernel):
+    """An interpreter of GPU kernels had it: the exponent's lowest bit may be set already."""
+
+    def rounded(self, below, up):
+        full = (1 << self.m) - 1
+        carried = up & (below & full == full)
+        return np.where(carried, (below & ~full) | (full + 1), below + up)
+
+
+class OrAway(CarryByOr, TiesAway):
+    pass
+
+
 class Random(Kernel):
     def up(self, below, rest, half, negative):
         return rest * 2**16 // (2 * half) + np.random.default_rng(1).integers(0, 2**16, rest.shape) >= 2**16
@@ -410,6 +423,8 @@ ZOO: tuple[Wrong, ...] = (
     *_of(ToOdd, "e5m2", cause="rounded to odd", overflow="saturate", saturate=True),
     *_of(OneBit, "e4m3", "e5m2", "bf16", cause="no sticky bit"),
     *_of(NoCarry, "e4m3", "e5m2", "fp16", cause="carry of rounding up"),
+    *_of(CarryByOr, "e4m3", "e5m2", "fp16", cause="with an OR"),
+    Wrong(OrAway("e4m3"), "e4m3", ("with an OR", "ties away from zero")),
     *_of(Random, "e4m3", "e5m2", cause="random rounding", overflow="saturate", saturate=True),
     *_of(Through16, "e4m3", "e4m3fnuz", cause="double rounding through fp16"),
     *_of(ThroughBf16, "e4m3", "e5m2", "e2m1", cause="double rounding through bf16", nan="max"),

@@ -115,7 +115,7 @@ def _points(given: Any, due: BlockArray, what: str) -> Array:
     points = np.asarray(given)
     if points.dtype.kind not in "iu" or points.size != due.zero_points.size:
         raise ValueError(
-            f"{what}'s zero points have dtype {points.dtype} and {points.size} numbers; {due.zero_points.size} integers "
-            "were expected"
+            f"{what}'s zero points have dtype {points.dtype} and {points.size} numbers; "
+            f"{due.zero_points.size} integers were expected"
         )
     return points.reshape(due.zero_points.shape)

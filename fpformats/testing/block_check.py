@@ -50,7 +50,9 @@ def check_blocks(
     height = block_shape(fmt)[0] if blocks.ndim > 1 else 1
     answer = call_blocks(function, blocks, expected, height)
     title, count = f"{fmt.name}, from {source.name}", expected.due._tiling.count
-    differ, text, causes = np.zeros(count, bool), "", ()
+    text = ""
+    causes: tuple[str, ...] = ()
+    differ: Array = np.zeros(count, bool)
     if answer.values is not None:
         case = BlockCase(fmt, blocks, options, expected.due.codes)
         text, causes = describe_values(case, answer.values, title)

@@ -1,8 +1,7 @@
-"""identify for block formats: which recipes a black box follows, and for each other one the smallest block that shows it."""
+"""identify for block formats: the recipes a black box follows, and for each other one a smallest block that shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -194,7 +193,7 @@ def _pin(box: _Box) -> Array:
     return made
 
 
-def _rank(blocks: Array) -> Sequence[Any]:
+def _rank(blocks: Array) -> NDArray[np.intp]:
     """Sorts blocks with few numbers first (with none at all last), finite ones, few ones in them, of sizes near 1."""
     with np.errstate(all="ignore"):
         wide = np.abs(blocks.astype(np.float64))
@@ -205,7 +204,7 @@ def _rank(blocks: Array) -> Sequence[Any]:
     ones = 53 - np.frexp((fraction & -fraction).astype(np.float64))[1]
     count = ((wide > 0) | ~finite | np.signbit(blocks)).sum(axis=1)
     keys = [np.abs(exponent - 1).sum(axis=1), ones.sum(axis=1), (~finite).sum(axis=1), np.where(count, count, 1 << 30)]
-    order: Sequence[Any] = np.lexsort(keys)
+    order: NDArray[np.intp] = np.lexsort(keys)
     return order
 
 
@@ -215,7 +214,7 @@ def _reductions(case: BlockCase, differ: NDArray[np.bool_]) -> Array:
     wide = np.asarray(case.x)
     blocks = tiles.cut(np.ascontiguousarray(wide))[differ]
     made = []
-    for block in blocks[np.asarray(_rank(blocks))[:TRIED]]:
+    for block in blocks[_rank(blocks)[:TRIED]]:
         with np.errstate(all="ignore"):
             numbers = np.abs(block.astype(np.float64))
         top = int(np.argmax(np.where(np.isnan(numbers), np.inf, numbers)))
@@ -232,7 +231,7 @@ def _smallest_text(box: _Box, case: BlockCase, differ: NDArray[np.bool_]) -> str
     due, tiles = case.due, case.due._tiling
     blocks = tiles.cut(np.ascontiguousarray(box.x))
     where = np.flatnonzero(differ)
-    i = int(where[int(np.asarray(_rank(blocks[where]))[0])])
+    i = int(where[int(_rank(blocks[where])[0])])
     block = blocks[i]
     numbers = Source.of(block, get_element("fp32"))[0]
     shown = [j for j in range(block.size) if block[j] != 0 or np.signbit(block[j])]

@@ -53,7 +53,8 @@ def _cause_lines(causes: Sequence[str], alike: Sequence[str], whole: str) -> lis
 
 def _scale_lines(cases: Sequence[BlockCase]) -> list[str]:
     """The first scales that differ, with the amax of their blocks."""
-    lines, count, total = [], 0, 0
+    lines: list[str] = []
+    count = total = 0
     for case in cases:
         due, fmt = case.due, case.fmt
         differ = np.flatnonzero(~case.equal_scales(due).reshape(-1))

@@ -44,7 +44,8 @@ def _level_text(fmt: BlockFormat, name: str, got: int, due: int) -> str:
     if name == "zero_point":
         return f"a zero point is {got:#x}, {due:#x} was expected"
     values = np.array([got, due], np.uint32).view(np.float32)
-    return f"a second level is {values[0]:.9g} = {got:#010x}, {values[1]:.9g} = {due:#010x} was expected: {fmt.second_text}"
+    right = f"{values[1]:.9g} = {due:#010x} was expected: {fmt.second_text}"
+    return f"a second level is {values[0]:.9g} = {got:#010x}, {right}"
 
 
 def verify_blocks(parts: Iterator[Part], fmt: BlockFormat, source: Format, *, title: str, nan_codes: str) -> Report:

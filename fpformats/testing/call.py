@@ -88,7 +88,8 @@ def call_blocks(function: Function, x: Array, case: BlockCase, height: int) -> A
         raise CastError(f"the function raised {type(error).__name__}: {error}; {what}{alone}") from error
     if made is None:
         raise CastError(
-            f"the function gave back None; (codes, scales), a BlockArray or values of {case.fmt.name} were expected; {what}"
+            f"the function gave back None; (codes, scales), a BlockArray or values of {case.fmt.name} were expected; "
+            + what
         )
     try:
         return as_answer(made, case.fmt, case.due, "the function's result")

@@ -109,6 +109,23 @@ def _telling(case: Case, differ: NDArray[np.intp]) -> list[int]:
     return [int(i) for i in some[np.sort(np.concatenate([unlike, more]))]]
 
 
+def _plainest(case: Case, differ: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The differences, those of plain numbers first: between 1/64 and 64 if there are any, few ones, and positive."""
+    if case.source is None:
+        return differ
+    with np.errstate(all="ignore"):
+        x = np.abs(case.source.take(differ).wide())
+        plain = np.isfinite(x) & (x > 0)
+        mantissa, exponent = np.frexp(np.where(plain, x, 1.0))
+    digits = (mantissa * 2.0**53).astype(np.int64)
+    ones = 53 - np.frexp((digits & -digits).astype(np.float64))[1]
+    away = np.where(plain, np.maximum(np.abs(exponent) - 6, 0), 1 << 12)
+    order: NDArray[np.intp] = np.lexsort(
+        [np.abs(exponent - 1), ones, np.signbit(case.source.take(differ).wide()), away]
+    )
+    return differ[order]
+
+
 def _kinds(case: Case) -> str:
     """How many of the differences are what kind of number."""
     if case.source is None:
@@ -140,7 +157,7 @@ def describe(
     share = f"{100 * wrong / total:.3g}%"
     lines = [f"{title or case.fmt.name}: {wrong} of {total} codes differ, {share}{_kinds(case.take(differ))}"]
     lines += verdict_lines(verdicts)
-    for i in _telling(case, differ):
+    for i in _telling(case, differ if places else _plainest(case, differ)):
         index = [int(j) for j in np.unravel_index(i, case.shape)] if case.shape else []
         lines += difference_lines(case, i, f"element {index}" if index and places else "input")
     if wrong > SHOWN:

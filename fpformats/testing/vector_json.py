@@ -71,7 +71,7 @@ def _codes(vector: Any, fields: tuple[Field, ...], place: str) -> list[list[int]
         try:
             if len(texts) != field.count:
                 raise ValueError
-            made.append([int(text, 16) for text in texts])
+            made.append([int(str(text), 16) for text in texts])
         except (ValueError, TypeError):
             raise ValueError(f"{place}: {field.name} is {json.dumps(value)[:60]}; {field}, in hexadecimal, "
                              "was expected") from None  # fmt: skip

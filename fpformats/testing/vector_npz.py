@@ -99,7 +99,7 @@ def read_npz(file: IO[bytes], name: str, job: Job) -> Iterator[Part]:
         with zipfile.ZipFile(file) as archive, ExitStack() as stack:
             if "metadata.npy" in archive.namelist():
                 with archive.open("metadata.npy") as member:
-                    text: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call]
+                    text: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
                 check_header(json.loads(str(text)), job, name)
             columns = {field: _opened(archive, stack, name, field) for field in job.fields}
             if len({count for *_, count in columns.values()}) > 1:

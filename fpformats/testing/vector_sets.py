@@ -58,7 +58,8 @@ class Job:
     @cached_property
     def title(self) -> str:
         """The job in a line."""
-        how = "" if self.rules is None else f"{self.rules.rounding}, {self.rules.overflow_of(self.fmt.has_inf)}, "
+        fmt, rules = self.fmt, self.rules
+        how = f"{rules.rounding}, {rules.overflow_of(fmt.has_inf)}, " if rules and isinstance(fmt, Format) else ""
         return f"{self.source.name} to {self.fmt.name}, {how}set {self.which}"
 
     def said(self) -> dict[str, Any]:
@@ -116,8 +117,9 @@ def _numbers(job: Job) -> Iterator[tuple[Part, Facts, Facts | None]]:
     fmt, rules = job.fmt, job.rules
     assert isinstance(fmt, Format)
     assert rules is not None
-    made = chunks(fmt, job.source, exhaustive=job.which == "exhaustive", level=2 if job.which == "level2" else 1, x=None,
-                  size=SIZE, random=job.count if job.which == "random" else 0, seed=job.seed)[1]  # fmt: skip
+    level, random = 2 if job.which == "level2" else 1, job.count if job.which == "random" else 0
+    made = chunks(fmt, job.source, exhaustive=job.which == "exhaustive", level=level, x=None, size=SIZE, random=random,
+                  seed=job.seed)[1]  # fmt: skip
     for chunk in made:
         part = chunk.without_nan() if leaves_nan_out(fmt, rules) else chunk
         bits = part.make()

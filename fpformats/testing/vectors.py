@@ -66,7 +66,7 @@ def read_vectors(file: IO[bytes], name: str, job: Job) -> Iterator[Part]:
     ValueError
         What is no vector, with its line; a file of another job.
     """
-    peeking: Any = file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[arg-type]
+    peeking: Any = file if hasattr(file, "peek") else io.BufferedReader(file)
     if peeking.peek(4)[:4] == b"PK\x03\x04":
         yield from read_npz(peeking if peeking.seekable() else io.BytesIO(peeking.read()), name, job)
         return

@@ -74,19 +74,25 @@ def no_sticky(x: Array, case: Case) -> Array | None:
     return np.asarray(quantize(x, _cut(case, 1), rounding="toward_zero", overflow="propagate"))
 
 
-def no_carry(codes: Array, case: Case) -> Array | None:
-    """Rounded up into the next binade, but in the old one's exponent field."""
-    fmt = case.fmt
-    wide = _wide(fmt)
-    if wide is None or not fmt.mantissa_bits:
-        return None
-    assert case.source is not None
-    cut, full = (magnitudes(case.source.encode(wide, Rules(mode, case.rules.overflow)), wide)[0]
-                 for mode in ("toward_zero", case.rules.rounding))  # fmt: skip
-    mantissa = np.uint64((1 << fmt.mantissa_bits) - 1)
-    carried = (cut < full) & ((full & mantissa) == 0) & ((cut & ~mantissa) <= np.uint64(fmt.max_code))
-    lost = (cut & ~mantissa).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
-    return np.where(carried & np.isfinite(case.source.wide()), lost, codes)
+def no_carry(*, odd: bool) -> Callable[[Array, Case], Array | None]:
+    """Rounded up into the next binade, but in the old one's exponent field; or only where that field is odd."""
+
+    def of(codes: Array, case: Case) -> Array | None:
+        fmt = case.fmt
+        wide = _wide(fmt)
+        if wide is None or not fmt.mantissa_bits:
+            return None
+        assert case.source is not None
+        cut, full = (magnitudes(case.source.encode(wide, Rules(mode, case.rules.overflow)), wide)[0]
+                     for mode in ("toward_zero", case.rules.rounding))  # fmt: skip
+        mantissa = np.uint64((1 << fmt.mantissa_bits) - 1)
+        carried = (cut < full) & ((full & mantissa) == 0) & ((cut & ~mantissa) <= np.uint64(fmt.max_code))
+        if odd:
+            carried &= (cut & (mantissa + np.uint64(1))) != 0
+        lost = (cut & ~mantissa).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
+        return np.where(carried & np.isfinite(case.source.wide()), lost, codes)
+
+    return of
 
 
 # --- small and large numbers ------------------------------------------------------------------------
