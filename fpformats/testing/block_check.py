@@ -58,7 +58,7 @@ def check_blocks(
         text, causes = describe_values(case, answer.values, title)
         wide, due = answer.values.wide().reshape(blocks.shape), case.due.decode().astype(np.float64)
         unlike = ~((wide == due) | (np.isnan(wide) & np.isnan(due)))
-        differ = case.due._tiling.cut(unlike).any(axis=1)
+        differ = np.asarray(case.due._tiling.cut(unlike).any(axis=1))
     else:
         assert answer.codes is not None
         case = BlockCase(fmt, blocks, options, answer.codes, answer.scales)

@@ -1,4 +1,4 @@
-"""identify for block formats: the recipes a black box follows, and for each other one a smallest block that shows it."""
+"""identify for block formats: the recipes a black box follows, and a smallest block that tells each other one apart."""
 
 from __future__ import annotations
 

@@ -107,10 +107,10 @@ class Tally:
 
 def check_cast(
     function: Function, fmt: str | Format | BlockFormat, /, *, source: Any = "float32", exhaustive: bool = False,
-    level: int = 1, x: Any = None, random: int = 0, seed: int = 0, rounding: str = "nearest_even", overflow: str | None = None,
-    nan: str = "raise", subnormals: str = "keep", via: str | Format | None = None, profile: str | None = None,
-    tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
-    nan_codes: str = "class", chunk: int = CHUNK, progress: bool = True,
+    level: int = 1, x: Any = None, random: int = 0, seed: int = 0, rounding: str = "nearest_even",
+    overflow: str | None = None, nan: str = "raise", subnormals: str = "keep", via: str | Format | None = None,
+    profile: str | None = None, tensor_amax: Any = None, scale: Any = None, eps: float | None = None,
+    amax_history: Any = None, nan_codes: str = "class", chunk: int = CHUNK, progress: bool = True,
 ) -> Report:  # fmt: skip
     r"""Run any cast over the inputs where casts go wrong, or over all of them, and report what differs.
 

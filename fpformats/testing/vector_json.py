@@ -18,11 +18,8 @@ from .vector_text import checked, digits_of, gathered
 __all__ = ["check_header", "read_json", "write_json"]
 
 
-def _value(text: str, field: Field) -> str:
-    """A field's digits as JSON: a string, or an array of them."""
-    width = field.digits
-    if field.count == 1:
-        return f'"{text}"'
+def _listed(text: str, width: int) -> str:
+    """The digits of some codes as a JSON array."""
     return "[" + ", ".join(f'"{text[i : i + width]}"' for i in range(0, len(text), width)) + "]"
 
 
@@ -31,22 +28,23 @@ def write_json(job: Job, how: str) -> Iterator[bytes]:
     head = json.dumps(job.header(), indent=1)
     yield (head.removesuffix("\n}") + ',\n "vectors": [\n').encode()
     known: dict[int, str] = {}
-    number, before = 0, ""
+    number, before = 1, ""
+    named = ", ".join(f'"{field.name}": {"%s" if field.count > 1 else chr(34) + "%s" + chr(34)}' for field in job.fields)
+    line = f'  {{"id": %d, {named}, "flags": %s}}'
     for part in parts(job, flags=True):
         columns = []
         for field in job.fields:
             made = digits_of(part[field.name], field.digits).reshape(len(part["input"]), -1)
             width, text = made.shape[1], made.tobytes().decode()
-            columns.append([text[i : i + width] for i in range(0, len(text), width)])
-        lines = []
-        for *texts, bits in zip(*columns, part["flags"].tolist(), strict=True):
-            number += 1
-            if bits not in known:
-                known[bits] = json.dumps(flag_names(bits))
-            codes = ", ".join(f'"{f.name}": {_value(text, f)}' for f, text in zip(job.fields, texts, strict=True))
-            lines.append(f'{before}  {{"id": {number}, {codes}, "flags": {known[bits]}}}')
-            before = ",\n"
-        yield "".join(lines).encode()
+            texts = [text[i : i + width] for i in range(0, len(text), width)]
+            columns.append(texts if field.count == 1 else [_listed(text, field.digits) for text in texts])
+        bits = part["flags"].tolist()
+        for some in set(bits) - known.keys():
+            known[some] = json.dumps(flag_names(some))
+        numbers = range(number, number + len(bits))
+        lines = map(line.__mod__, zip(numbers, *columns, map(known.__getitem__, bits), strict=True))
+        yield (before + ",\n".join(lines)).encode()
+        number, before = number + len(bits), ",\n"
     yield b"\n ]\n}\n"
 
 
