@@ -80,12 +80,14 @@ def _beside_torch(plan: Plan) -> Iterator[Measurement]:
             cast((base + np.uint32(start)).view(np.float32))
 
     def checked() -> None:
-        tally = Tally(8192, row, source, rules, "class")  # as many parts as a whole sweep has
+        room = np.empty(base.size, np.uint8)
+        tally = Tally(1 << 32 >> 20, row, source, rules, "class")  # as many parts as a whole sweep has
         for start in starts:
             chunk = Chunk(source, lambda start=start: base + np.uint32(start), consecutive=True)
             bits = chunk.make()
-            due = expected_codes(chunk, bits, row, rules)
+            due = expected_codes(chunk, bits, row, rules, room)
             tally.add(chunk.make, testing.call.call(cast, chunk, bits, row), due)
+            del bits, due
         assert not tally.wrong
 
     threads = torch.get_num_threads()

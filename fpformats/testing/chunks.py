@@ -53,8 +53,8 @@ def _plain_stretch(bits: Array, source: Format) -> bool:
     return (last & ~source.sign_bit) <= source.top_line - source.min_line - (source.nan_codes or 0)
 
 
-def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Array:
-    """What these inputs become."""
+def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules, room: Array | None = None) -> Array:
+    """What these inputs become; in ``room``, where it is as large, which saves a sweep its fresh pages."""
     numbers = Source(bits, chunk.source)
     count = bits.size // STRETCH
     if not chunk.consecutive or count < 4 or not _plain_stretch(bits, chunk.source):
@@ -64,7 +64,7 @@ def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Arra
     changes = np.flatnonzero(first != last)
     if changes.size > count // 4:
         return numbers.encode(fmt, rules)
-    out = np.empty(bits.size, first.dtype)
+    out = room if room is not None and room.size == bits.size else np.empty(bits.size, first.dtype)
     table = out[: count * STRETCH].reshape(count, STRETCH)
     starts = np.flatnonzero(np.concatenate([[True], first[1:] != first[:-1]]))
     for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), count], strict=True):
