@@ -177,6 +177,7 @@ def check_cast(
     truncation (rounding='toward_zero')
     NaN whose upper payload bits are 0 become infinite: the payload is cut off
     >>> check_cast(lambda x: fp.encode_blocks(x, "mxfp4_torchao_ceil"), "mxfp4").causes
+    ("scale rule 'ceil 2' in place of 'floor 2'",)
     """
     row, kind = get(fmt), source_format(source)
     check_nan(nan_codes)
