@@ -99,7 +99,12 @@ def _beside_torch(plan: Plan) -> Iterator[Measurement]:
     ours, theirs = times["checked",], times["alone",]
     spread = sorted(ours)[1] / min(ours) - 1
     yield Measurement(
-        "testing", "check_cast exhaustive e4m3", "torch's cast", min(ours) / min(theirs), spread=spread, seconds=min(ours)
+        "testing",
+        "check_cast exhaustive e4m3",
+        "torch's cast",
+        min(ours) / min(theirs),
+        spread=spread,
+        seconds=min(ours),
     )
 
 

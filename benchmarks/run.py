@@ -34,7 +34,13 @@ def run(plan: Plan) -> Results:
         if "threads" in plan.jobs:
             threads(plan, size, results)
             data.forget()
-    for job, measure in (("calls", calls), ("import", imports), ("cli", command_line), ("memory", memory), ("testing", kit)):
+    for job, measure in (
+        ("calls", calls),
+        ("import", imports),
+        ("cli", command_line),
+        ("memory", memory),
+        ("testing", kit),
+    ):
         if job in plan.jobs:
             measure(plan, results)
     return results

@@ -344,6 +344,14 @@ def test_the_bytes_of_npz_do_not_change(tmp_path, monkeypatch):
     assert path.read_bytes() == first
 
 
+@pytest.mark.parametrize(
+    ("name", "begins"), [("v.json", b"{"), ("v.NPZ", b"PK"), ("v.csv", b"input,"), ("v.txt", b"00000000 00")]
+)
+def test_the_suffix_says_the_kind(name, begins, tmp_path):
+    assert main(["vectors", "e2m1", "--out", str(tmp_path / name)]) == 0
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
 def test_other_peoples_json_is_read():
     """Pretty-printed, without our header, in another order."""
     job = Job(fp.get("e4m3"), fp.get("fp32"), Rules())

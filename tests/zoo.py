@@ -218,6 +218,16 @@ class TruncatesSmall(Kernel):
         return np.where(short < 1 << self.m, short, right)
 
 
+class HalfAddedSmall(Kernel):
+    """(int)(fabsf(x) / step + 0.5f): the sum rounds too, so that the number just below half a step becomes one."""
+
+    def small(self, line, x):
+        step = np.float32(2.0 ** (self.emin - self.m))
+        with np.errstate(all="ignore"):
+            made = np.nan_to_num(np.minimum(np.abs(x) / step + np.float32(0.5), np.float32(1e6))).astype(np.int64)
+        return np.where(np.abs(x) < 2.0**self.emin, made, line)
+
+
 class HalfOfSmallestGoesUp(Kernel):
     def small(self, line, x):
         return np.where(np.abs(x) == 2.0 ** (self.emin - self.m - 1), 1, line)
@@ -450,6 +460,7 @@ ZOO: tuple[Wrong, ...] = (
     *_of(NaNIsInf, "fp16", cause="NaN becomes infinite"),
     *_of(BiasOff, "e4m3", cause="every value is doubled"),
     *_of(TruncatesSmall, "e4m3", "fp16", cause="below the smallest normal number: truncation"),
+    *_of(HalfAddedSmall, "e4m3", "e5m2", "e2m3", cause="whose sum is rounded in float32", nan="max"),
     *_of(HalfOfSmallestGoesUp, "e4m3", "e5m2", cause="half of the smallest value becomes that value"),
     *_of(Through16ThenCut, "e4m3", cause="rounded to fp16 first, then truncation"),
     *_of(ThresholdAtNext, "e4m3", "e5m2", cause="a whole step above", overflow="nonfinite", saturate=False),

@@ -61,10 +61,10 @@ def _job(name: str, source: str, rules: dict[str, Any], **facts: Any) -> Any:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --set random.")
 @click.option("--count", type=click.IntRange(1), default=10_000, show_default=True, help="Of --set random.")
 @click.option("--tensor-amax", type=float, help="Of the tensor that blocks are part of, for two-level block formats.")
-@click.option("--to", "how", type=click.Choice(KINDS), default="hex", show_default=True)
+@click.option("--to", "how", type=click.Choice(KINDS), help="By default what --out's suffix says, else hex.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 def vectors(
-    name: str, source: str, set: str, seed: int, count: int, tensor_amax: float | None, how: str, out: Path | None,
+    name: str, source: str, set: str, seed: int, count: int, tensor_amax: float | None, how: str | None, out: Path | None,
     **rules: Any,
 ) -> None:  # fmt: skip
     """Write what a cast to FORMAT has to give: inputs and expected codes, in hexadecimal or as arrays.
@@ -76,7 +76,8 @@ def vectors(
     from .files_out import write_with
 
     job = _job(name, source, rules, which=set, seed=seed, count=count, tensor_amax=tensor_amax)
-    parts = write_vectors(job, how)
+    suffix = "" if out is None else out.suffix.lower().removeprefix(".")
+    parts = write_vectors(job, how or (suffix if suffix in KINDS else "hex"))
     with _data_errors():
         if out is None:
             stdout = sys.stdout.buffer

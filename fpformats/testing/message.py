@@ -13,7 +13,7 @@ from ..explore.explanation import fields, text
 from ..format import Format
 from .case import Case
 from .lines import FAR, ulp_distance
-from .search import Verdict, likely
+from .search import Verdict, likely, partly
 from .source import Source
 
 __all__ = ["describe", "difference_lines", "value_text", "verdict_lines"]
@@ -86,10 +86,11 @@ def difference_lines(case: Case, i: int, where: str) -> list[str]:
     ]
 
 
-def verdict_lines(verdicts: tuple[Verdict, ...]) -> list[str]:
-    """The likely cause, or causes."""
+def verdict_lines(verdicts: tuple[Verdict, ...], part: tuple[Verdict, ...] = ()) -> list[str]:
+    """The likely cause, or causes; where there is none, what explains a part of the differences."""
     if not verdicts:
-        return ["  likely cause: none of the known ones explains every difference"]
+        said = [f"    of some: {one.cause} ({one.explained})" for one in part]
+        return ["  likely cause: none of the known ones explains every difference", *said]
     if len(verdicts) == 1:
         one = verdicts[0]
         rest = "and agrees elsewhere" if not one.broken else f"but would also change {one.broken} that are right"
@@ -156,7 +157,7 @@ def describe(
     total, wrong = total or equal.size, wrong or differ.size
     share = f"{100 * wrong / total:.3g}%"
     lines = [f"{title or case.fmt.name}: {wrong} of {total} codes differ, {share}{_kinds(case.take(differ))}"]
-    lines += verdict_lines(verdicts)
+    lines += verdict_lines(verdicts, () if verdicts else partly(case, equal, nan, places=places))
     for i in _telling(case, differ if places else _plainest(case, differ)):
         index = [int(j) for j in np.unravel_index(i, case.shape)] if case.shape else []
         lines += difference_lines(case, i, f"element {index}" if index and places else "input")

@@ -29,7 +29,9 @@ def write_json(job: Job, how: str) -> Iterator[bytes]:
     yield (head.removesuffix("\n}") + ',\n "vectors": [\n').encode()
     known: dict[int, str] = {}
     number, before = 1, ""
-    named = ", ".join(f'"{field.name}": {"%s" if field.count > 1 else chr(34) + "%s" + chr(34)}' for field in job.fields)
+    named = ", ".join(
+        f'"{field.name}": {"%s" if field.count > 1 else chr(34) + "%s" + chr(34)}' for field in job.fields
+    )
     line = f'  {{"id": %d, {named}, "flags": %s}}'
     for part in parts(job, flags=True):
         columns = []

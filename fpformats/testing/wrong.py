@@ -24,6 +24,7 @@ __all__ = [
     "clamped_lower",
     "clamped_up_to_next",
     "first_to",
+    "half_added",
     "half_up",
     "no_carry",
     "no_gradual",
@@ -140,6 +141,21 @@ def clamped_lower(codes: Array, case: Case) -> Array | None:
     limit = got[numbers].max()
     kept = np.minimum(due, limit).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
     return np.where(is_nan(codes, fmt), codes, kept)
+
+
+def half_added(codes: Array, case: Case) -> Array | None:
+    """Below the smallest normal number: half is added to |x| over the step in float32, and what is whole is taken."""
+    fmt = case.fmt
+    if not fmt.exponent_bits or not fmt.subnormals or not fmt.has_zero:
+        return None
+    assert case.source is not None
+    x = case.source.wide()
+    size = np.abs(x)
+    lines = np.floor(
+        (np.where(size < float(fmt.smallest_normal), size, 0) / tiny(fmt)).astype(np.float32) + np.float32(0.5)
+    )
+    made = with_sign(0, codes, np.signbit(x), fmt) | lines.astype(codes.dtype)
+    return np.where(size < float(fmt.smallest_normal), made, codes)
 
 
 def _overflows(case: Case) -> NDArray[np.bool_]:
