@@ -64,8 +64,8 @@ def _alone(plan: Plan) -> Iterator[Measurement]:
 def _beside_torch(plan: Plan) -> Iterator[Measurement]:
     """check_cast of torch's cast over that cast of the same inputs: consecutive ones, as exhaustive=True takes them."""
     torch = torch_module()
-    from fpformats.testing.chunks import Chunk, expected_codes
     from fpformats.testing.check import CHUNK, Tally
+    from fpformats.testing.chunks import Chunk, expected_codes
 
     size = QUICK if plan.quick else INPUTS
     starts = range(0x3C000000, 0x3C000000 + size, CHUNK)

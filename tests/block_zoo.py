@@ -277,6 +277,26 @@ class Torchao(Nv):
         return x * ((F(1) / self.z) / self.scale_grid.values[scales].astype(F)[:, None])
 
 
+class ModelOpt(Nv):
+    """A third order: an exact quotient by the product of both scales."""
+
+    def read(self, x):
+        self.z = np.abs(x).max() / F(2688)
+        return x
+
+    def scale(self, a, x):
+        v = a / (F(6) * self.z)
+        return self.scale_rank(np.maximum(np.minimum(np.where(v == 0, F(1), v), F(448)), F(2.0**-9)))
+
+    def over(self, x, s):
+        return x / (s * self.z)
+
+
+class Reciprocal(ModelOpt):
+    def over(self, x, s):
+        return x * (F(1) / (s * self.z))
+
+
 @dataclass(frozen=True)
 class WrongBlocks:
     """One wrong quantizer, the recipe it should follow, and a part of each cause that has to be named."""
@@ -294,6 +314,7 @@ RIGHT: tuple[tuple[Blocks, str], ...] = (
     (MxE4m3(), "mxfp8"),
     (Nv(), "nvfp4_te"),
     (Torchao(), "nvfp4_torchao"),
+    (ModelOpt(), "nvfp4_modelopt"),
 )
 BLOCK_ZOO: tuple[WrongBlocks, ...] = (
     WrongBlocks(Ceil(), "mxfp4", ("scale rule 'ceil 2' in place of 'floor 2'",)),
@@ -316,6 +337,7 @@ BLOCK_ZOO: tuple[WrongBlocks, ...] = (
     WrongBlocks(Away(), "mxfp4", ("elements rounded by 'nearest_away'",)),
     WrongBlocks(CutCeil(), "mxfp4", ("scale rule 'ceil 2'", "truncation")),
     WrongBlocks(Divides(), "nvfp4_te", ("x over the scale, not times its reciprocal",)),
+    WrongBlocks(Reciprocal(), "nvfp4_modelopt", ("x times the reciprocal of both scales, not over them",)),
     WrongBlocks(OneLevel(), "nvfp4_te", ("no second level",)),
     WrongBlocks(SignedTensor(), "nvfp4_te", ("tensor's amax is of signed numbers",)),
     WrongBlocks(ScaleCut(), "nvfp4_te", ("scales rounded by 'toward_zero'",)),

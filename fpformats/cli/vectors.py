@@ -64,8 +64,8 @@ def _job(name: str, source: str, rules: dict[str, Any], **facts: Any) -> Any:
 @click.option("--to", "how", type=click.Choice(KINDS), help="By default what --out's suffix says, else hex.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 def vectors(
-    name: str, source: str, set: str, seed: int, count: int, tensor_amax: float | None, how: str | None, out: Path | None,
-    **rules: Any,
+    name: str, source: str, set: str, seed: int, count: int, tensor_amax: float | None, how: str | None,
+    out: Path | None, **rules: Any,
 ) -> None:  # fmt: skip
     """Write what a cast to FORMAT has to give: inputs and expected codes, in hexadecimal or as arrays.
 

@@ -22,6 +22,8 @@ Array = NDArray[Any]
 OPEN = 64
 #: exponents of the amax
 EXPONENTS = (-130, -126, -30, -1, 0, 1, 30, 100, 120)
+#: numbers at about which level 2 stops to try every exponent
+MOST = 1 << 23
 #: steps of binary32 on either side of an amax at which the scale's rounding changes
 BESIDE = 2
 
@@ -118,7 +120,8 @@ def block_bits(fmt: BlockFormat, source: Format, level: int) -> Array:
     made = [_tie_blocks(element, size), _edge_blocks(element, size)] if size > 1 else []
     exponents: tuple[int, ...] = EXPONENTS if not fmt.second and fmt.size is not None else (0,)
     if level == 2 and not fmt.second:
-        exponents = tuple(range(-140, 121))
+        whole = height * sum(block.size for block in made)
+        exponents = tuple(sorted({*exponents, *range(-140, 121, max(1, 261 * whole // MOST))}))
     with np.errstate(all="ignore"):
         scaled = [block * 2.0**e for block in made for e in exponents]
     parts = [*scaled, _degenerate(size, float(element.max))]

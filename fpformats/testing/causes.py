@@ -139,7 +139,8 @@ TABLE: tuple[Cause, ...] = (
             lambda x, case: np.where(np.abs(x) < tiny(case.fmt), np.copysign(0.0, x), x)),
     by_inputs("x below the smallest value becomes the smallest value",
             lambda x, case: np.where((np.abs(x) < tiny(case.fmt)) & (x != 0), np.copysign(tiny(case.fmt), x), x)),
-    with_x(by_codes("below the smallest normal number: floor(x / step + 1/2), whose sum is rounded in float32", half_added)),
+    with_x(by_codes("below the smallest normal number: floor(x / step + 1/2), whose sum is rounded in float32",
+                    half_added)),
     with_x(by_codes("below the smallest normal number: exponent field 0 with a normal number's fraction", no_gradual)),
     # large numbers
     by_inputs(f"overflow threshold at {_MAX} instead of the midpoint above it",
