@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "examples-of-use.md"
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="docs/ is not beside the tests: not a checkout")
+pytestmark = [
+    pytest.mark.peers,
+    pytest.mark.skipif(not PAGE.exists(), reason="docs/ is not beside the tests: not a checkout"),
+]
 #: programs and modules that a section needs
 NEEDS = {"cc": shutil.which, "iverilog": shutil.which, "torch": find_spec}
 

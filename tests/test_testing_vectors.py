@@ -137,6 +137,14 @@ def test_a_wrong_kernels_file_is_explained(tmp_path, capsys):
     assert f"all {x.size} codes as expected" in capsys.readouterr().out
 
 
+def test_a_forgotten_source_is_guessed(tmp_path, capsys):
+    path = tmp_path / "v.hex"
+    assert main(["vectors", "e5m2", "--source", "float16", "--out", str(path)]) == 0
+    assert main(["verify", "e5m2", str(path)]) == 1
+    assert "every input is below 0x10000: are they codes of a narrower type than fp32?" in capsys.readouterr().out
+    assert main(["verify", "e5m2", str(path), "--source", "float16"]) == 0
+
+
 def test_files_and_pipes(tmp_path, capsys):
     path = tmp_path / "v.memh"
     assert main(["vectors", "e4m3", "--profile", "torch<=2.12", "--to", "memh", "--out", str(path)]) == 0
@@ -159,7 +167,12 @@ def test_files_and_pipes(tmp_path, capsys):
     ("text", "message"),
     [
         ("3f800000 38\n3f800000\n", "line 2: '3f800000'; two hexadecimal numbers were expected"),
-        ("3f800000 zz\n", "line 1: '3f800000 zz'"),
+        (
+            "3f800000 zz\n",
+            "line 1: '3f800000 zz'; two hexadecimal numbers were expected, input and output; x and z are bits",
+        ),
+        ("3f800000 0x\n", "input and output; x and z are bits"),
+        ("3f800000 hello\n", "two hexadecimal numbers were expected, input and output\n"),
         ("\n3f8000000 38\n", "line 2: the input 0x3f8000000 has more than 32 bits"),
         ("3f800000 138\n", "line 1: the output 0x138 has more than 8 bits"),
         ("-1 38\n", "line 1: the input -0x1"),
@@ -226,6 +239,7 @@ def test_the_pages_testbench_has_room_for_all():
 SCHEMA = Path(fp.__file__).parent / "data" / "vectors-1.schema.json"
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize(
     ("fmt", "source", "rules", "options"),
     [
@@ -345,7 +359,7 @@ def test_the_bytes_of_npz_do_not_change(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "begins"), [("v.json", b"{"), ("v.NPZ", b"PK"), ("v.csv", b"input,"), ("v.txt", b"00000000 00")]
+    ("name", "begins"), [("v.json", b"{"), ("v.NPZ", b"PK"), ("v.csv", b"input,"), ("v.txt", b"00000000 0\n")]
 )
 def test_the_suffix_says_the_kind(name, begins, tmp_path):
     assert main(["vectors", "e2m1", "--out", str(tmp_path / name)]) == 0

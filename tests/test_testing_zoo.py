@@ -140,12 +140,10 @@ def test_what_explains_a_part_is_said():
     x = boundary_inputs("e4m3")
     codes = zoo.NaNIsMax("e4m3")(x)
     where = np.flatnonzero(np.abs(x) == 1)[:2]
-    codes[where] ^= [0x15, 0x22]
+    codes[where] ^= np.uint8([0x15, 0x22])
     with pytest.raises(AssertionError, match="none of the known ones") as caught:
         assert_quantized(codes, x, "e4m3")
-    assert f"of some: NaN becomes the largest finite value ({np.isnan(x).sum() // 2}" in str(caught.value) or (
-        f"of some: NaN becomes the largest finite value ({np.isnan(x).sum()})" in str(caught.value)
-    )
+    assert f"  of some: NaN becomes the largest finite value ({np.isnan(x).sum()})" in str(caught.value)
 
 
 def test_no_cause_is_made_up():

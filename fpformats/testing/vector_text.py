@@ -5,6 +5,7 @@ A text format is a row of `TEXTS`: what stands before the vectors, between field
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +21,8 @@ __all__ = ["TEXTS", "TextFormat", "checked", "digits_of", "gathered", "read_text
 
 #: lines that are read at a time
 LINES = 1 << 12
+#: a simulator's word with bits that nothing drives
+_UNKNOWN = re.compile(r"(?<!\w)(?:(?:0[xX])?[\da-fA-F]*(?:(?<!0)[xX]|[zZ])[\da-fA-FxXzZ]*|0[xX])(?!\w)")
 _DIGITS = b"0123456789abcdef"
 #: the two digits of each byte
 _PAIRS = np.frombuffer(bytes(c for i in range(256) for c in (_DIGITS[i >> 4], _DIGITS[i & 15])), np.uint16)
@@ -146,7 +149,12 @@ def read_text(lines: Iterable[str], name: str, fields: tuple[Field, ...]) -> Ite
                 codes = _taken(text, fields)
             except ValueError:
                 shown = text if len(text) < 60 else text[:57] + "..."
-                raise ValueError(f"{name}, line {number}: {shown!r}; {_wanted(fields)}") from None
+                unknown = (
+                    "; x and z are bits that a simulator does not know"
+                    if _UNKNOWN.search(text.replace("_", " "))
+                    else ""
+                )
+                raise ValueError(f"{name}, line {number}: {shown!r}; {_wanted(fields)}{unknown}") from None
             yield checked(codes, fields, f"{name}, line {number}")
 
     return gathered(records(), fields)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import IO, Any
 
@@ -105,13 +105,19 @@ def verify_vectors(file: IO[bytes], name: str, job: Job, *, title: str, nan_code
     fmt, source, rules = job.fmt, job.source, job.rules
     assert rules is not None
     tally = Tally(PARTS, fmt, source, rules, nan_codes)
+    largest = 0
     for part in made:
         bits, codes = part["input"].reshape(-1), part["output"].reshape(-1)
         keep = ~is_nan(bits, source) if leaves_nan_out(fmt, rules) else np.ones(bits.size, bool)
+        largest = max(largest, int(bits.max()))
         tally.left_out += int(bits.size - keep.sum())
         bits, codes = bits[keep], codes[keep]
         if bits.size:
             tally.add(bits.copy, codes, Source(bits, source).encode(fmt, rules))
     if not tally.total:
         raise ValueError(f"{name} holds no pairs of input and output")
-    return tally.report(title)
+    report = tally.report(title)
+    if report or largest >> source.bits // 2:
+        return report
+    hint = f"every input is below {1 << source.bits // 2:#x}: are they codes of a narrower type than {source.name}?"
+    return replace(report, text=f"{report.text}\n  {hint}")
