@@ -47,7 +47,14 @@ def test_there_are_all():
     assert "\n```sh" in text
 
 
-@pytest.mark.parametrize(("title", "blocks"), sections(), ids=lambda case: case if isinstance(case, str) else "")
+def cases():
+    """Each section; those in nothing but Python need no compiler, and one of them torch, which takes long to import."""
+    for title, blocks in sections():
+        long = [pytest.mark.slow] if {language for language, _ in blocks} == {"python", "sh", "text"} else []
+        yield pytest.param(title, blocks, id=title, marks=long)
+
+
+@pytest.mark.parametrize(("title", "blocks"), list(cases()))
 def test_recipe(title, blocks, tmp_path):
     commands = "".join(text for language, text in blocks if language == "sh")
     files = [text for language, text in blocks if language in ("c", "python", "verilog")]

@@ -48,6 +48,11 @@ def test_wrong_blocks_are_identified(wrong):
     assert 0 < report.wrong <= report.inputs
     with pytest.raises(AssertionError, match="likely cause"):
         report.check()
+
+
+@pytest.mark.parametrize("wrong", block_zoo.BLOCK_ZOO[::4], ids=str)
+def test_the_assert_says_so_too(wrong):
+    x = finite(wrong.fmt)
     with pytest.raises(AssertionError) as caught:
         assert_quantized(wrong.cast(x), x, wrong.fmt)
     assert all(part in str(caught.value) for part in wrong.causes)

@@ -79,7 +79,7 @@ class BlockCase:
         fmt = self.fmt
         if fmt.s or fmt.stored or fmt.zero_point or fmt.argmin:
             return None
-        ready = replaced(self.prepared(), given=None)
+        ready = self.prepared()
         ready = replaced(ready, given=ready.tiling.cut_scales(scales))
         scaling, flat = ready.scaling, np.ascontiguousarray(ready.blocks).reshape(-1)
         y = np.empty(flat.size, np.uint32)

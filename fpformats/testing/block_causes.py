@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..block_format import BlockFormat
 from ..elements import encode32
 from ..recipes import BLOCK_FORMATS
-from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules
 from .block_case import (
     BlockCase,
@@ -202,5 +201,4 @@ def block_causes(fmt: BlockFormat) -> tuple[BlockCause, ...]:
                 ways.add((other.v, other.rule))
                 yield by_recipe(f"scale made of {other.v!r} by {other.rule!r}, as in {other.name!r}", _scale_of(other))
 
-    assert get_element(fmt.element)
     return (*rules(), *roundings(), *TABLE, *recipes())
