@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fpformats as fp
@@ -123,6 +123,7 @@ def test_without_pandas(monkeypatch):
 
 
 # --- decimals ---------------------------------------------------------------------------------
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_shortest_as_python(x):
     """Python's repr is the shortest that reads back, the closest of several."""
@@ -131,6 +132,7 @@ def test_shortest_as_python(x):
     assert digits[0].strip("0") == digits[1].strip("0")
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**16 - 1))
 def test_shortest_as_numpy(code):
     """NumPy's shortest float16 (its largest few read back through rounding to infinity, so they may be longer here)."""
@@ -142,6 +144,7 @@ def test_shortest_as_numpy(code):
         )
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**16 - 1))
 def test_exact_decimal(code):
     for name in ("fp16", "bf16"):
