@@ -1,0 +1,64 @@
+"""The site: ``sphinx-build -W --keep-going -c docs . build/site`` in the root of a checkout.
+
+The source directory is the checkout's root, so that the README, the pages in docs/ and the notebooks link to each other
+by the same relative paths as on GitHub. Nothing is fetched, neither when the site is built nor when it is read.
+"""
+
+from pathlib import Path
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+
+import fpformats
+
+project = "fpformats"
+author = copyright = "The fpformats contributors"
+version = release = fpformats.__version__
+
+root_doc = "docs/index"
+include_patterns = ["docs/**", "notebooks/**", "benchmarks/README.md", "fpformats/data/README.md", "*.md"]
+exclude_patterns = ["build", ".*", "**/.*", "*venv*"]
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_design"]
+nitpicky = True
+
+# Markdown: what GitHub renders, and nothing else
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_fence_as_directive = ["math"]
+myst_heading_anchors = 3
+
+# notebooks run when the site is built; none is kept with its output
+nb_execution_mode = "force"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_ipywidgets_js = {}  # would be loaded from elsewhere
+
+# docstrings: types are words, backticks become a link where they name something of ours
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autosummary_generate = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+default_role = "py:obj"
+nitpick_ignore_regex = [("py:obj", r"(?!fpformats\.).*")]
+
+html_theme = "furo"
+html_title = "fpformats"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+templates_path = ["_templates"]
+html_additional_pages = {"index": "to-front-page.html"}
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sphinx = False
+pygments_style, pygments_dark_style = "friendly", "monokai"
+
+
+def _math(self, node: nodes.Node, block: bool) -> None:
+    r"""LaTeX to MathML, which browsers show without a script or a font of ours."""
+    self.body.append(tex2mathml(node.astext(), as_block=block))
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    app.add_html_math_renderer("mathml", (lambda t, n: _math(t, n, False), None), (lambda t, n: _math(t, n, True), None))
