@@ -4,11 +4,10 @@ The source directory is the checkout's root, so that the README, the pages in do
 by the same relative paths as on GitHub. Nothing is fetched, neither when the site is built nor when it is read.
 """
 
-from pathlib import Path
-
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxTranslator
 
 import fpformats
 
@@ -19,8 +18,9 @@ version = release = fpformats.__version__
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/**", "benchmarks/README.md", "fpformats/data/README.md", "*.md"]
 exclude_patterns = ["build", ".*", "**/.*", "*venv*"]
-extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_design"]
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_design"]
 nitpicky = True
+highlight_language = "none"
 
 # Markdown: what GitHub renders, and nothing else
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -36,7 +36,7 @@ nb_ipywidgets_js = {}  # would be loaded from elsewhere
 # docstrings: types are words, backticks become a link where they name something of ours
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autosummary_generate = False
+autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 default_role = "py:obj"
@@ -44,6 +44,7 @@ nitpick_ignore_regex = [("py:obj", r"(?!fpformats\.).*")]
 
 html_theme = "furo"
 html_title = "fpformats"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
@@ -54,11 +55,18 @@ html_show_sphinx = False
 pygments_style, pygments_dark_style = "friendly", "monokai"
 
 
-def _math(self, node: nodes.Node, block: bool) -> None:
-    r"""LaTeX to MathML, which browsers show without a script or a font of ours."""
-    self.body.append(tex2mathml(node.astext(), as_block=block))
+def _math(page: SphinxTranslator, node: nodes.Element) -> None:
+    """LaTeX to MathML, which browsers show without a script."""
+    page.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
     raise nodes.SkipNode
 
 
+def _tidy(app: Sphinx, page: str, source: list[str]) -> None:
+    """Without the blank line that ends the last answer of a doctest."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def setup(app: Sphinx) -> None:
-    app.add_html_math_renderer("mathml", (lambda t, n: _math(t, n, False), None), (lambda t, n: _math(t, n, True), None))
+    """What no option says."""
+    app.connect("source-read", _tidy)
+    app.add_html_math_renderer("mathml", (_math, None), (_math, None))

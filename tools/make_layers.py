@@ -71,14 +71,15 @@ def drawing() -> str:
         curve = f"M{xa} {start}C{xa} {bend[0]} {xb} {bend[1]} {xb} {end}"
         parts.append(f'<path class="{"way" if (a, b) in way else "import"}" d="{curve}"/>')
     for name, (x, y) in at.items():
-        number = f'<text class="number" x="{x - BOX // 2 + 9}" y="{y - 3}">{WAY.index(name) + 1}</text>' if name in WAY else ""
+        step = WAY.index(name) + 1 if name in WAY else ""
+        number = f'<text class="number" x="{x - BOX // 2 + 9}" y="{y - 3}">{step}</text>'
         parts.append(
             f'<g class="{"way" if name in WAY else "unit"}"><rect x="{x - BOX // 2}" y="{y - HEIGHT // 2}" width="{BOX}" '
             f'height="{HEIGHT}" rx="4"/><text x="{x}" y="{y + 5}">{name}</text>{number}</g>'
         )
     tall = max(y for _, y in at.values()) + 36
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" role="img">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" viewBox="0 0 {WIDTH} {tall}" role="img">\n'
         f"<title>What imports what in fpformats</title>\n<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
     )
 

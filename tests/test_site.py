@@ -1,0 +1,124 @@
+"""The site builds without a warning, documents every public name, and each page is whole in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fpformats as fp
+
+ROOT = Path(__file__).resolve().parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic"]
+#: a telephone and a desk, the one dark, the other light
+VIEWS = [(400, "dark"), (1400, "light")]
+#: what a page says of itself: its broken pictures, how far it is wider than the window, and what sticks out
+LOOK = """() => {
+    const wide = document.documentElement.scrollWidth - window.innerWidth;
+    return {
+        broken: [...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.src),
+        wide: wide,
+        title: document.querySelector("h1")?.textContent ?? "",
+    };
+}"""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (ROOT / "docs" / "conf.py").is_file(), reason="docs/ is not beside the tests: not a checkout"
+    ),
+]
+
+
+def build(made: Path) -> Path:
+    """The pages, where building them says nothing."""
+    for package in ("sphinx", "furo", "myst_nb", "numpydoc", "sphinx_design"):
+        pytest.importorskip(package, reason="the site is built with the extra `docs`")
+    command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-j", "2", "-c", "docs", "-d", str(made / "doctrees"), "."]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *command, str(made / "html")], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return made / "html"
+
+
+def undocumented(site: Path) -> set[str]:
+    """The public names of which docs/api/ says nothing."""
+    from sphinx.util.inventory import InventoryFile
+
+    found = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="").data
+    known = {name for kind, names in found.items() if kind.startswith("py:") for name in names}
+    modules = [fp, *(getattr(fp, name) for name in fp._MODULES)]
+    public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
+    return public - known - {f"fpformats.{name}" for name in fp._MODULES}
+
+
+@contextlib.contextmanager
+def served(site: Path) -> Iterator[str]:
+    """Its address while it is served."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def complaints(browser: Any, address: str, pages: list[str], width: int, scheme: str) -> list[str]:
+    """What is wrong with the pages in a window of that width."""
+    wrong: list[str] = []
+    view = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+
+    def say(what: object) -> None:
+        wrong.append(f"{view.url.removeprefix(address)} at {width}: {what}")
+
+    view.on("console", lambda message: say(message.text) if message.type in ("error", "warning") else None)
+    view.on("pageerror", say)
+    view.on("requestfailed", lambda request: say(f"{request.url} failed"))
+    view.on("response", lambda response: say(f"{response.url}: {response.status}") if response.status >= 400 else None)
+    view.on("request", lambda asked: None if asked.url.startswith((address, "data:")) else say(f"asks {asked.url}"))
+    for page in pages:
+        view.goto(address + page)
+        seen = view.evaluate(LOOK)
+        if seen["broken"] or seen["wide"] > 0 or not seen["title"]:
+            say(seen)
+    view.goto(address)  # leads to the front page
+    view.wait_for_url("**/docs/index.html")
+    view.close()
+    return wrong
+
+
+def test_site(tmp_path):
+    """One test, so that the site is built once wherever tests run in several processes."""
+    site = build(tmp_path)
+    assert not undocumented(site)
+    pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*/*.html") if "_static" not in path.parts)
+    assert {"docs/index.html", "docs/recipes.html", "docs/api/fpformats.html", "notebooks/README.html"} <= set(pages)
+    playwright = pytest.importorskip("playwright.sync_api", reason="built, not looked at: no playwright")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"built, not looked at: none of {', '.join(BROWSERS)} is installed")
+    with served(site) as address, playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=OPTIONS)
+        wrong = [line for view in VIEWS for line in complaints(browser, address, pages, *view)]
+        browser.close()
+    assert not wrong, "\n".join(wrong)
