@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [page for folder in ("", "docs", "docs/api", "notebooks", "benchmarks") for page in (ROOT / folder).glob("*.md")]
 )
-GENERATORS = ("make_docs.py", "make_layers.py")
+GENERATORS = ("make_docs.py", "make_drawings.py")
 
 
 @pytest.mark.skipif(not (ROOT / "tools").is_dir(), reason="not in a checkout")

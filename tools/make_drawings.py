@@ -1,20 +1,27 @@
-"""Draw the layers from the imports: `python tools/make_layers.py`, or `--check` to compare.
+"""Draw docs/figures/layers.svg and front.svg: `python tools/make_drawings.py`, or `--check` to compare.
 
-A box is a file or folder of the package, a row a layer of `tests/test_layers.py`, a line an import. An import that
-follows from others (a imports b, b imports c: a imports c) is not drawn. The way of a value is numbered.
+*layers*, from the imports: a box is a file or folder of the package, a row a layer of `tests/test_layers.py`, a line an
+import. An import that follows from others (a imports b, b imports c: a imports c) is not drawn. The way of a value is
+numbered. *front*, from the rows: values of some formats, and what one number becomes in each.
+
+Plain SVG, in colours that can be read on light and on dark pages.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+import numpy as np  # noqa: E402
 from test_layers import LAYERS, PACKAGE, imports, unit  # noqa: E402
 
-TARGET = ROOT / "docs" / "figures" / "layers.svg"
+import fpformats as fp  # noqa: E402
+
+FIGURES = ROOT / "docs" / "figures"
 #: what `encode` of an array runs through, in this order; each but the first is imported by one before it
 WAY = ("casts", "arrays", "plan", "compile_row", "execute", "engine", "kernels")
 ACROSS = 4
@@ -54,8 +61,8 @@ def places() -> dict[str, tuple[int, int]]:
     return found
 
 
-def drawing() -> str:
-    """The picture as SVG."""
+def layers() -> str:
+    """What imports what."""
     at, lines = places(), edges()
     for i, name in enumerate(WAY[1:], 1):
         if not any((before, name) in lines for before in WAY[:i]):
@@ -78,24 +85,62 @@ def drawing() -> str:
             f'height="{HEIGHT}" rx="4"/><text x="{x}" y="{y + 5}">{name}</text>{number}</g>'
         )
     tall = max(y for _, y in at.values()) + 36
+    return svg("What imports what in fpformats", STYLE, parts, tall)
+
+
+def front(number: float = 3.3, end: float = 8.0) -> str:
+    """Values from 0 to `end` in some formats, and what `number` becomes in each."""
+    left, right, step = 52, WIDTH - 12, 40
+    style = (
+        "text{font:13px sans-serif;fill:#64748b}.value{stroke:#3b82f6;stroke-width:1.2}.axis{stroke:#94a3b8}"
+        "circle,.becomes{fill:#ea580c;font-weight:bold}.way{fill:none;stroke:#ea580c;stroke-dasharray:3 3}"
+    )
+
+    def x(value: float) -> float:
+        return round(left + (right - left) * value / end, 1)
+
+    parts = [f'<text class="becomes" x="{x(number)}" y="14" text-anchor="middle">{number}</text>']
+    for i, name in enumerate(("e4m3", "e3m2", "e2m3", "e2m1")):
+        y = 48 + step * i
+        values = fp.decode(np.arange(1 << fp.get(name).bits, dtype=np.uint8), name)
+        parts.append(f'<text x="{left - 10}" y="{y + 5}" text-anchor="end">{name.upper()}</text>')
+        ticks = (f"M{x(value)} {y - 9}v18" for value in sorted(set(values[(values >= 0) & (values <= end)].tolist())))
+        parts.append(f'<path class="value" d="{"".join(ticks)}"/>')
+        rounded = fp.quantize(number, name)
+        parts.append(f'<circle cx="{x(rounded)}" cy="{y}" r="4"/>')
+        side, anchor = (-5, "end") if rounded < number else (5, "start")
+        parts.append(
+            f'<text class="becomes" x="{x(number) + side}" y="{y + 22}" text-anchor="{anchor}">{rounded:g}</text>'
+        )
+    bottom = 48 + step * 4 - 8
+    parts.append(f'<path class="way" d="M{x(number)} 19V{bottom}"/>')
+    parts.append(f'<path class="axis" d="M{left} {bottom}H{right}"/>')
+    parts += [f'<text x="{x(n)}" y="{bottom + 16}" text-anchor="middle">{n}</text>' for n in range(0, int(end) + 1)]
+    return svg(f"Values of four formats, and what {number} becomes in each", style, parts, bottom + 22)
+
+
+def svg(title: str, style: str, parts: list[str], tall: int) -> str:
+    """The file."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" viewBox="0 0 {WIDTH} {tall}" role="img">\n'
-        f"<title>What imports what in fpformats</title>\n<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
+        f"<title>{title}</title>\n<style>{style}</style>\n" + "\n".join(parts) + "\n</svg>\n"
     )
 
 
+DRAWINGS: dict[str, Callable[[], str]] = {"layers.svg": layers, "front.svg": front}
+
+
 def main(arguments: list[str]) -> int:
-    """Write the drawing, or say that it is out of date."""
-    picture = drawing()
-    stale = not TARGET.is_file() or TARGET.read_text(encoding="utf-8") != picture
-    if "--check" in arguments:
-        print(f"{TARGET.name} is not what the imports say" if stale else "", end="\n" if stale else "")
-        return stale
-    if stale:
-        TARGET.parent.mkdir(exist_ok=True)
-        TARGET.write_text(picture, encoding="utf-8")
-        print(TARGET.relative_to(ROOT))
-    return 0
+    """Write the drawings, or say which are out of date."""
+    drawn = {FIGURES / name: draw() for name, draw in DRAWINGS.items()}
+    stale = [path for path, text in drawn.items() if not path.is_file() or path.read_text("utf-8") != text]
+    for path in stale:
+        if "--check" in arguments:
+            print(f"{path.name} is not what the code says: run tools/make_drawings.py")
+        else:
+            path.write_text(drawn[path], encoding="utf-8")
+            print(path.relative_to(ROOT))
+    return bool(stale) and "--check" in arguments
 
 
 if __name__ == "__main__":
