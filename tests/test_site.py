@@ -93,7 +93,8 @@ def complaints(browser: Any, address: str, pages: list[str], width: int, scheme:
 
     view.on("console", lambda message: say(message.text) if message.type in ("error", "warning") else None)
     view.on("pageerror", say)
-    view.on("requestfailed", lambda request: say(f"{request.url} failed"))
+    # the browser itself aborts what it no longer needs when the next page is asked for
+    view.on("requestfailed", lambda lost: None if lost.failure == "net::ERR_ABORTED" else say(f"{lost.url} failed"))
     view.on("response", lambda response: say(f"{response.url}: {response.status}") if response.status >= 400 else None)
     view.on("request", lambda asked: None if asked.url.startswith((address, "data:")) else say(f"asks {asked.url}"))
     for page in pages:
