@@ -13,7 +13,7 @@ import fpformats
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if ">>>" in page.read_text(encoding="utf-8")]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("index", "quickstart", "testing", "is-this-a-bug")]
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(fpformats.__path__, "fpformats.")
@@ -27,7 +27,7 @@ def test_docstrings(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.exists()], ids=lambda page: page.name)
 def test_pages(page):
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8")
     assert (failed, tried > 1) == (0, True)
