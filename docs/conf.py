@@ -4,6 +4,9 @@ The source directory is the checkout's root, so that the README, the pages in do
 by the same relative paths as on GitHub. Nothing is fetched, neither when the site is built nor when it is read.
 """
 
+import re
+from pathlib import Path
+
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
@@ -46,6 +49,7 @@ html_theme = "furo"
 html_title = "fpformats"
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
+html_extra_path = [path.name for path in Path(__file__).parent.glob("*.html")]  # to the root of the site
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_additional_pages = {"index": "to-front-page.html"}
@@ -62,8 +66,11 @@ def _math(page: SphinxTranslator, node: nodes.Element) -> None:
 
 
 def _tidy(app: Sphinx, page: str, source: list[str]) -> None:
-    """Without the blank line that ends the last answer of a doctest."""
-    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+    """Leave out the blank line that ends a doctest's last answer; make links to HTML's anchors HTML, as MyST has none."""
+    text = source[0].replace("\n\n```\n", "\n```\n")
+    for anchor in set(re.findall(r'<a id="([\w-]+)"></a>', text)):
+        text = re.sub(rf"\[([^]\n]+)\]\(#{anchor}\)", rf'<a href="#{anchor}">\1</a>', text)
+    source[0] = text
 
 
 def setup(app: Sphinx) -> None:
