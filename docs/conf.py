@@ -66,7 +66,7 @@ def _math(page: SphinxTranslator, node: nodes.Element) -> None:
 
 
 def _tidy(app: Sphinx, page: str, source: list[str]) -> None:
-    """Leave out the blank line that ends a doctest's last answer; make links to HTML's anchors HTML, as MyST has none."""
+    """No blank line at the end of a doctest; links to anchors in HTML as HTML, which MyST does not know."""
     text = source[0].replace("\n\n```\n", "\n```\n")
     for anchor in set(re.findall(r'<a id="([\w-]+)"></a>', text)):
         text = re.sub(rf"\[([^]\n]+)\]\(#{anchor}\)", rf'<a href="#{anchor}">\1</a>', text)
