@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import html.parser
 import http.server
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,35 @@ def undocumented(site: Path) -> set[str]:
     return public - known - {f"fpformats.{name}" for name in fp._MODULES}
 
 
+class Ends(html.parser.HTMLParser):
+    """Where a page's links lead, and where links to it may."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.targets: set[str] = set()
+        self.links: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.targets.add(given.get("id") or "")
+        if tag == "a" and "://" not in (link := given.get("href") or ""):
+            self.links.add(link)
+
+
+def dangling(site: Path, pages: list[str]) -> list[str]:
+    """Links within the site that lead nowhere; those to the outside are `test_docs`' business."""
+    ends = {page: Ends(site / page) for page in pages}
+    wrong = []
+    for page in pages:
+        for link in ends[page].links:
+            path, _, anchor = urllib.parse.unquote(link).partition("#")
+            target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            if not (site / target).is_file() or (target in ends and anchor not in ends[target].targets):
+                wrong.append(f"{page}: {link}")
+    return wrong
+
+
 @contextlib.contextmanager
 def served(site: Path) -> Iterator[str]:
     """Its address while it is served."""
@@ -114,6 +145,7 @@ def test_site(tmp_path):
     assert not undocumented(site)
     pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*/*.html") if "_static" not in path.parts)
     assert {"docs/index.html", "docs/recipes.html", "docs/api/fpformats.html", "notebooks/README.html"} <= set(pages)
+    assert not dangling(site, pages)
     playwright = pytest.importorskip("playwright.sync_api", reason="built, not looked at: no playwright")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
