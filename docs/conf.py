@@ -34,7 +34,8 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
-nb_ipywidgets_js = {}  # would be loaded from elsewhere
+nb_ipywidgets_js = {}  # would be loaded from elsewhere: a widget shows its HTML
+nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 
 # docstrings: types are words, backticks become a link where they name something of ours
 autodoc_typehints = "none"
