@@ -67,10 +67,13 @@ def _math(page: SphinxTranslator, node: nodes.Element) -> None:
 
 
 def _tidy(app: Sphinx, page: str, source: list[str]) -> None:
-    """No blank line at the end of a doctest; links to anchors in HTML as HTML, which MyST does not know."""
+    """No blank line at the end of a doctest; as HTML, links to anchors in HTML and to pages that were HTML before."""
     text = source[0].replace("\n\n```\n", "\n```\n")
     for anchor in set(re.findall(r'<a id="([\w-]+)"></a>', text)):
         text = re.sub(rf"\[([^]\n]+)\]\(#{anchor}\)", rf'<a href="#{anchor}">\1</a>', text)
+    for name in html_extra_path:
+        link = rf'<a href="{"../" * page.count("/")}{name}">\1</a>'
+        text = re.sub(rf"\[([^]]+)\]\((docs/)?{re.escape(name)}\)", link, text)
     source[0] = text
 
 
