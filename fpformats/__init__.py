@@ -18,7 +18,7 @@ from .registry import FORMATS as _FORMATS
 from .registry import UnknownFormatError, formats, get
 
 if TYPE_CHECKING:
-    from . import testing
+    from . import plot, testing, widget
     from .blocks.array import BlockArray
     from .blocks.delayed import DelayedScaling
     from .blocks.encode import encode_blocks, tensor_amax
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .blocks.layouts import pack, unpack
     from .explore.compare import compare
     from .explore.explain import explain
+    from .explore.neighbours import next_down, next_up, spacing
+    from .explore.table import table
+    from .explore.values import values
 
 __version__ = "0.1.0"
 
@@ -36,12 +39,17 @@ _LAZY = {
     "encode_blocks": "blocks.encode",
     "explain": "explore.explain",
     "hadamard": "blocks.hadamard",
+    "next_down": "explore.neighbours",
+    "next_up": "explore.neighbours",
     "pack": "blocks.layouts",
+    "spacing": "explore.neighbours",
+    "table": "explore.table",
     "tensor_amax": "blocks.encode",
     "unpack": "blocks.layouts",
+    "values": "explore.values",
 }
 #: folders that are loaded on first use
-_MODULES = ("testing",)
+_MODULES = ("plot", "testing", "widget")
 _CONSTANTS = {name.upper(): row for name, row in _FORMATS.items()}
 
 __all__ = [
@@ -58,14 +66,33 @@ __all__ = [
     "formats",
     "get",
     "hadamard",
+    "next_down",
+    "next_up",
     "pack",
+    "plot",
     "profiles",
     "quantize",
+    "spacing",
+    "table",
     "tensor_amax",
     "testing",
     "unpack",
+    "values",
     "warmup",
+    "widget",
 ]
+
+
+def _repr_html_(self: Format | BlockFormat) -> str:
+    """The layout and the facts, for notebooks."""
+    from .explore.html import format_html
+
+    return format_html(self)
+
+
+# how a format is drawn is known above the layer that it is in; here all layers are known
+for _kind in (Format, BlockFormat):
+    _kind._repr_html_ = _repr_html_  # type: ignore[union-attr]
 
 
 def __getattr__(name: str) -> Any:

@@ -172,8 +172,14 @@ class BlockFormat:
     def _hash(self) -> int:
         return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.element} elements, {self.block_text} blocks, {self.scale} scales; "
+            f"{self.bits_per_value:g} bits a value"
+        )
+
     def __repr__(self) -> str:
-        return f"<BlockFormat {self.name}: {self.element} elements, {self.block_text} blocks, {self.scale} scales>"
+        return f"<BlockFormat {self}>"
 
     @property
     def block_text(self) -> str:
@@ -226,10 +232,7 @@ class BlockFormat:
         computes in float64 and rounds once; 'a or b' is b where a is 0. MAX is float32's largest, DMAX the input's.
         """
         counts = {"propagate": "a NaN makes it NaN", "ignore": "a NaN does not count"}[self.amax_nan]
-        lines = [
-            f"{self.name}: {self.element} elements, {self.block_text} blocks, {self.scale} scales; "
-            f"{self.bits_per_value:g} bits a value"
-        ]
+        lines = [str(self)]
 
         def say(what: str, text: str) -> None:
             lines.append(f"  {what:<8} {text}")

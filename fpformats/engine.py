@@ -166,7 +166,7 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
     return stage.what
 
 
-_NONE = np.zeros(64, np.uint32)
+_NONE, _NO_CODES = np.zeros(64, np.uint32), np.zeros(1, np.uint8)
 
 
 def blocks_kernel(elements: int) -> Callable[..., int]:
@@ -175,9 +175,9 @@ def blocks_kernel(elements: int) -> Callable[..., int]:
 
     def run(
         x: Any, out: Any, scale: Any, kind: int, k: int,
-        value: Any = None, row: Any = _NONE, zero: Any = 1 << 31, past: bool = False,
+        value: Any = None, row: Any = _NONE, zero: Any = 1 << 31, how: int = 0, index: Any = _NO_CODES,
     ) -> int:  # fmt: skip
-        return kernel(x, out.view(np.uint8), scale, kind, k, scale if value is None else value, row, zero, past)
+        return kernel(x, out.view(np.uint8), scale, kind, k, scale if value is None else value, row, zero, how, index)
 
     return run
 

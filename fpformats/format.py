@@ -165,13 +165,17 @@ class Format:
     def _hash(self) -> int:
         return hash(tuple(getattr(self, name) for name in type(self).__dataclass_fields__))
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
+        fields = (("s", int(self.signed)), ("e", self.exponent_bits), ("m", self.mantissa_bits))
+        largest = f"{self.max:g}" if isinstance(self.max, float) else f"below 2^{self.maxexp}"
         return (
-            f"<Format {self.name}: {self.bits} bits, {'s' if self.signed else 'u'}"
-            f"e{self.exponent_bits}m{self.mantissa_bits}, max {float(self.max):g}>"
-            if isinstance(self.max, float)
-            else f"<Format {self.name}: {self.bits} bits, e{self.exponent_bits}m{self.mantissa_bits}>"
+            f"{self.name}: {self.bits} bits, {' '.join(f'{field}{width}' for field, width in fields if width)}, "
+            f"bias {self.bias}, max {largest}, {'inf' if self.has_inf else 'no inf'}, "
+            f"{'NaN' if self.has_nan else 'no NaN'}"
         )
+
+    def __repr__(self) -> str:
+        return f"<Format {self}>"
 
     # --- the code space -----------------------------------------------------------------------
     @_fact

@@ -113,10 +113,13 @@ def _cuda(rules: Rules, e8m0: Rules) -> dict[str, Rules]:
 _CUDA_SAT = _cuda(SAT, replace(_UP, overflow="saturate"))
 _CUDA_NOSAT = _cuda(OVER, replace(_UP, overflow="nonfinite"))
 
+_NUMPY_FP16 = replace(OVER, nan_codes=(0x7C00, 0xFC00), nan_payload_bits=10)
+
+# the reference evaluator casts by ml_dtypes, to float16 by NumPy
 _ONNX_SAT = _through_fp32(
     {name: SAT for name in ("e4m3", "e4m3fnuz", "e5m2", "e5m2fnuz")}
-    | {"e2m1": replace(SAT, nan_codes=(0x8, 0x0)), "bf16": OVER, "fp16": OVER}
-)
+    | {"e2m1": replace(SAT, nan_codes=(0x8, 0x0)), "bf16": OVER}
+) | {"fp16": _NUMPY_FP16}
 
 _PTX_TF32 = {"tf32": replace(OVER, rounding="nearest_away", nan_codes=(0x7FC00000 >> 13,) * 2)}
 
@@ -149,12 +152,12 @@ PROFILES: dict[str, Profile] = {
             "Triton's PTX output",
             {name: _CUDA_SAT[name] for name in ("e4m3", "e5m2")},
         ),
-        Profile("ml_dtypes", "ml_dtypes 0.6 (JAX, TensorFlow)", "casts measured on 0.6.0", _ML_DTYPES),
+        Profile("ml_dtypes", "ml_dtypes 0.6: NumPy arrays of these types, TensorFlow (JAX rounds float64 once)", "casts measured on 0.6.0", _ML_DTYPES),
         Profile(
             "numpy",
             "NumPy 2.x float16: NaN payload kept, signalling NaN stays signalling",
             "numpy/_core/src/common/half.hpp; measured on 2.4.6",
-            {"fp16": replace(OVER, nan_codes=(0x7C00, 0xFC00), nan_payload_bits=10), "fp32": OVER, "fp64": OVER},
+            {"fp16": _NUMPY_FP16, "fp32": OVER, "fp64": OVER},
         ),
         Profile("cuda_satfinite", "CUDA 13.5 headers, __NV_SATFINITE, float source (e8m0: constructor, round up)", "cuda_fp8.h, cuda_fp6.h, cuda_fp4.h", _CUDA_SAT),
         Profile("cuda_nosat", "CUDA 13.5 headers, __NV_NOSAT, float source (e8m0: round up)", "cuda_fp8.h", _CUDA_NOSAT),
@@ -162,7 +165,7 @@ PROFILES: dict[str, Profile] = {
         Profile("ptx_rna_tf32", "PTX cvt.rna.tf32.f32, CUTLASS tfloat32_t, WMMA __float_to_tf32", "PTX ISA, cvt; B200 recordings", _PTX_TF32),
         Profile("tf32_truncate", "What tensor cores read of a raw float32 operand", "MMA-Sim (bit-accurate mma, wgmma, tcgen05 models)", {"tf32": replace(OVER, rounding="toward_zero")}),
         Profile("ptx_rs", "PTX cvt.rs.satfinite (sm_100a): 16 random bits, 13 for fp16; pairs share a word", "PTX ISA 8.7, cvt.rs; B200 recordings", _PTX_RS),
-        Profile("onnx", "ONNX Cast with saturate=1", "ONNX operator schema 28, Cast", _ONNX_SAT),
+        Profile("onnx", "ONNX Cast with saturate=1", "ONNX operator schema 28, Cast; reference evaluator of 1.23.2", _ONNX_SAT),
         Profile(
             "onnx_nosaturate",
             "ONNX Cast with saturate=0",

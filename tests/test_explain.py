@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fpformats as fp
 from fpformats import reference
 from fpformats.explore.explain import explain
-from fpformats.explore.explanation import dyadic, fields, text
+from fpformats.explore.words import dyadic, fields, text
 from fpformats.rounding import ROUNDINGS
 
 HALF = Fraction(1, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -44,7 +45,18 @@ def test_says_what_is_done(name: str) -> None:
         want = fp.quantize(number["y"], element, rounding=fmt.rounding, overflow="saturate")
         assert want == number["q"]
         assert number["x"] == float(np.float32(x[told.numbers.index(number)]))
-    assert str(told).count("\n") == len(told.steps) + 3 + len(x)
+    lines = len(told.steps) + sum(map(len, told.roundings.values())) + 3 + len(x)
+    if len(x) == 1 and told.elements[0]:
+        lines += str(told.elements[0]).count("\n") + 1
+    assert str(told).count("\n") == lines
+    for number, element in zip(told.numbers, told.elements, strict=True):
+        if element is not None:
+            assert (element.code, element.value) == (number["code"], number["q"])
+            assert element.exact == number["y"]
+        else:  # where the recipe has a rule beside rounding
+            assert fmt.zero != "keep" or fmt.argmin or fmt.symmetric or fmt.y_at
+    json.dumps(told.as_dict(), allow_nan=False)
+    assert told._repr_html_().count("<tr") >= len(x) + len(told.steps)
     assert told.as_dict()["format"] == fmt.name
     assert len(told.as_dict()["steps"]) == len(told.steps)
 
@@ -79,7 +91,7 @@ def test_given_and_special() -> None:
         ([1.0] * 17, "nvfp4", {}, ValueError, "x has 17 numbers; a block of nvfp4_te has at most 16"),
         ([1.0, 2.0], "fp8_e4m3_128x1_deepgemm", {}, ValueError, "x has 2 numbers along the axis"),
         ([[1.0]], "nvfp4", {}, TypeError, "one number, or the numbers of one block, were expected"),
-        ([], "nvfp4", {}, TypeError, "one number, or the numbers of one block, were expected"),
+        ([], "nvfp4", {}, TypeError, "x is empty; one number, or the numbers of one block, were expected"),
         ([1.0], "nvfp4", {"nan": "zero"}, ValueError, "the recipe decides nan"),
         ([1.0], "nvfp4", {"random": (1, 2)}, ValueError, "random bits are for element formats"),
         (1.0, "e4m3", {"scale": 2.0}, ValueError, "^scale: e4m3 is not a block format$"),
@@ -89,3 +101,57 @@ def test_given_and_special() -> None:
 def test_refusals(x: Any, name: str, options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fp.explain(x, name, **options)
+
+
+def test_each_rounding_of_a_recipe() -> None:
+    """Transformer Engine's NVFP4: every operator is one float32 operation, told with its result."""
+    told = explained([1.1328125, 0.5], "nvfp4_te", tensor_amax=4.375)
+    one, six, g = np.float32(1), np.float32(6), np.float32(4.375)
+    z = np.float32(2688) / g
+    scaled = np.float32(120) * (one / z)
+    assert dict(told.roundings["z"]) == {"2688 / G": float(z)}
+    assert dict(told.roundings["v"]) == {"1 / 6": float(one / six), "z * (1 / 6)": float(z * (one / six))}
+    assert dict(told.roundings["y"]) == {
+        "1 / z": float(one / z), "s * (1 / z)": float(scaled), "1 / (s * (1 / z))": float(one / scaled)
+    }  # fmt: skip
+    out = np.float32(120) * g
+    assert dict(told.roundings["value"]) == {
+        "s * G": float(out), "1 / 2688": float(one / np.float32(2688)),
+        "s * G * (1 / 2688)": float(out * (one / np.float32(2688))),
+    }  # fmt: skip
+    assert "              s * (1 / z) = 0.1953125\n" in str(told)
+
+
+@pytest.mark.parametrize("name", fp.formats("block")[::7])
+def test_roundings_lead_to_the_result(name: str) -> None:
+    """Where y is x times or over the last of its roundings, or a scale, that gives y."""
+    fmt = fp.get(name)
+    told = explained([3.1], name)
+    last = dict(told.roundings["y"])
+    for how, operate in (("x * ", np.multiply), ("x / ", np.divide)):
+        factor = fmt.y.removeprefix(how).removeprefix("(").removesuffix(")")
+        if fmt.y.startswith(how) and factor in last:
+            assert told.numbers[0]["y"] == operate(np.float32(3.1), np.float32(last[factor]))
+
+
+def test_one_number_is_told_to_be_a_block_of_its_own() -> None:
+    assert "note      one number is a block of its own; give the numbers of the block as a list, up to 32" in str(
+        explained(3.1, "mxfp4")
+    )
+    assert "as many as the tensor has" in explained("3.1", "fp8_e4m3_tensor_te").note
+    assert explained([3.1], "mxfp4").note == explained(3.1, "fp8_e4m3_128x1_deepgemm").note == ""
+
+
+def test_elements_are_explained() -> None:
+    """3.1 / 0.5 = 6.2 in e2m1 (floor rule): between 6 and the 8 that is not there."""
+    told = explained([3.1, -0.2], "mxfp4")
+    element = told.elements[0]
+    assert element is not None
+    assert (element.below.value, element.above.value, element.above.code, element.value) == (6, 8, None, 6)
+    assert told.as_dict()["numbers"][0]["element"]["code"] == 7
+
+
+def test_nan_in_a_block_is_json() -> None:
+    data = explained([math.nan, 1.0], "mxfp8").as_dict()
+    assert data["numbers"][0]["x"] == "nan"
+    json.dumps(data, allow_nan=False)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fpformats
 
 PACKAGE = Path(fpformats.__file__).parent
@@ -22,6 +24,7 @@ LAYERS = (
     ("blocks",),
     ("casts",),
     ("explore",),
+    ("plot", "widget"),
     ("testing",),
     ("cli",),
     ("__main__",),
@@ -65,11 +68,17 @@ def test_reference_and_kernels_share_only_rows():
 
 
 def test_import_is_light():
-    code = (
-        "import sys, fpformats; print([m for m in ('numba', 'torch', 'scipy', 'rich', 'llvmlite') if m in sys.modules])"
-    )
+    code = "import sys, fpformats; print([m for m in ('numba', 'torch', 'scipy', 'rich', 'llvmlite', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_pictures_say_what_they_need(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r"Matplotlib, which is not installed: pip install 'fpformats\[plot\]'"):
+        fpformats.plot.number_line("e2m1")
 
 
 def test_small_first_calls_do_without_numba():

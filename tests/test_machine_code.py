@@ -18,7 +18,7 @@ from fpformats.kernels import compiled
 
 WIDE = re.compile("[yz]mm")
 VECTOR = re.compile("[xyz]mm")
-#: processor -> kernel -> (its loops, the most vector instructions for one vector of results)
+#: processor -> kernel -> (its loops, the most vector instructions for one vector of results); or the most of each loop
 HOT = {
     "haswell": {
         "round32": (4, 17),
@@ -30,7 +30,8 @@ HOT = {
         "modes32": (12, 68),
         "modes64": (12, 70),
         "random32": (2, 62),
-        "blocks32": (8, 22),
+        # sixteen codes are one vector, so are eight values
+        "blocks32": [2, 3, 15, 15, 16, 17, 18, 26, 41, 44],
     },
     "znver4": {
         "round32": (4, 14),
@@ -42,7 +43,7 @@ HOT = {
         "modes32": (12, 50),
         "modes64": (12, 50),
         "random32": (2, 37),
-        "blocks32": (8, 16),
+        "blocks32": (10, 16),
     },
 }
 PROCESSORS = list(HOT)
@@ -111,10 +112,13 @@ def reports():
 @pytest.mark.parametrize("cpu", PROCESSORS)
 @pytest.mark.parametrize("name", HOT["haswell"])
 def test_hot_loops_are_vectorised(name, cpu, reports):
-    count, most = HOT[cpu][name]
-    costs = reports[cpu][name]["costs"]
-    assert len(costs) >= count, f"{name}: {len(costs)} of {count} loops are vectors"
-    assert max(costs) <= most, f"{name}: {max(costs)} vector instructions for a store"
+    bounds, costs = HOT[cpu][name], sorted(reports[cpu][name]["costs"])
+    if isinstance(bounds, tuple):
+        count, most = bounds
+        bounds = [most] * count
+    assert len(costs) >= len(bounds), f"{name}: {len(costs)} of {len(bounds)} loops are vectors"
+    for cost, most in zip(costs[-len(bounds) :], bounds, strict=True):
+        assert cost <= most, f"{name}: {cost} vector instructions for a store, {most} before"
     assert max(costs) > 0
     assert not reports[cpu][name]["gather"], f"{name}: a table look-up crept in"
 

@@ -34,6 +34,7 @@ def test_wheel_is_whole(wheel):
     package = ROOT / "fpformats"
     sources = {f"fpformats/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
     assert sources <= names
+    assert {f"fpformats/widget/{name}" for name in ("formats.js", "explorer.js", "explorer.css")} <= names
     assert {"fpformats/py.typed", "fpformats/data/minilm_attention_output.npy", "fpformats/data/README.md"} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests", "benchmarks")) for name in names)

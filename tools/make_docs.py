@@ -6,6 +6,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import compatibility
+
 import fpformats as fp
 from fpformats.profiles import PROFILES
 from fpformats.registry import ALIASES, FORMATS
@@ -92,6 +94,7 @@ def profiles_page() -> str:
         "sources named. `profile=` takes these names. Codes are those of the target format; `a / b` are the codes of\n"
         "+NaN and -NaN. Not modelled: torch's float32 to bfloat16 NaN codes outside its vector loop (0x7fc0 in tails and\n"
         "strided tensors, 0xffff inside), and HIP 6.2's host emulation, which is wrong for tiny inputs.\n"
+        "[Compatibility](compatibility.md) has where each departs from the defaults, with an input that shows it.\n"
     ]
     for row in PROFILES.values():
         parts.append(f"\n## {row.name}\n\n{row.what}. Source: {row.source}.\n\n")
@@ -199,7 +202,9 @@ PAGES = {
     "recipes.md": recipes_page,
     "formats.md": formats_page,
     "who-does-what.md": profiles_page,
+    "compatibility.md": lambda: compatibility.page(NOTE, table),
     "rounding.md": rounding_page,
+    "explorer.html": fp.widget.page,
 }
 
 

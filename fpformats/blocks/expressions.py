@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Factor", "evaluate", "factor", "names"]
+__all__ = ["Factor", "evaluate", "factor", "names", "operations"]
 
 Value = Any
 Environment = Mapping[str, Any]
@@ -65,6 +65,30 @@ def evaluate(text: str, environment: Environment) -> Value:
 def names(text: str) -> frozenset[str]:
     """What an expression names."""
     return frozenset(node.id for node in ast.walk(_parsed(text)) if isinstance(node, ast.Name))
+
+
+def operations(text: str, environment: Environment, without: str = "") -> list[tuple[str, Value]]:
+    """What rounds inside an expression, innermost first, and what each gives; the whole expression is not among them.
+
+    Those that name `without` are left out. What ``f64(...)`` does inside itself is one rounding.
+
+    >>> operations("a * (1 / 6)", {"a": np.float32(3)})
+    [('1 / 6', np.float32(0.16666667))]
+    """
+    found: dict[str, Value] = {}
+
+    def walk(node: ast.expr, whole: bool) -> None:
+        call = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        if call != "f64":
+            for part in ast.iter_child_nodes(node):
+                if isinstance(part, ast.expr) and not (call and part is node.func):  # type: ignore[attr-defined]
+                    walk(part, False)
+        rounds = call in ("f64", "d") or (isinstance(node, ast.BinOp) and type(node.op) in OPERATORS)
+        if rounds and not whole and without not in names(ast.unparse(node)):
+            found[ast.unparse(node)] = evaluate(ast.unparse(node), environment)
+
+    walk(_parsed(text), True)
+    return list(found.items())
 
 
 Program = Callable[[Environment], Value]

@@ -50,6 +50,7 @@ def run_select(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
 def _candidate(scaling: Scaling, v: str, bits: Array, a: Array, first: int, k: int) -> tuple[Array, Array, Array]:
     """(error, stored scale, codes) of blocks."""
     stored, _, f = scaling.scales(a, 0x7FFFFFFF, first, v)
+    f = scaling.factors_of(stored) if f is None else f
     y, made = np.empty_like(bits), np.empty(bits.size, np.uint8)
     scaling.recipe.scaled(engine.blocks_kernel(bits.size), bits, y, f, k)
     scaling.to_codes(y, made, first * k, True)

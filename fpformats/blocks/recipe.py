@@ -15,7 +15,7 @@ from ..block_format import BlockFormat
 from ..elements import decode32, quantize32
 from ..format import Format
 from ..kernels.rows import INDEX
-from ..plan import Stage, encode_plan, quantize_plan
+from ..plan import Stage, decode_plan, encode_plan, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
 from .expressions import Factor, evaluate, factor, names
@@ -28,6 +28,8 @@ _FP32 = get_element("fp32")
 _FAR, _LARGE_SCALE = np.float32(2.0**20), np.float32(2.0**125)
 #: the kernels whose rows say how far two's complement reaches
 _TWOS_COMPLEMENT = [("encode8", 4), ("modes32", 10)]
+#: decode8's loops as loops over blocks
+_DECODED = {0: 9, 1: 10, 3: 11}
 
 
 @lru_cache(maxsize=512)
@@ -195,6 +197,15 @@ class Recipe:
             return None
         value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
         return 8 if self.out_divides else 4 + self.divides, _with(row, "nan", int(value[0]))
+
+    @cached_property
+    def fused_decode(self) -> tuple[int, Array] | None:
+        """The same of the one that decodes and multiplies."""
+        stages = decode_plan(self.element, _FP32).stages
+        if len(stages) > 1 or stages[0].what != "decode8" or self.out is None or self.out.divide:
+            return None
+        kind = _DECODED.get(stages[0].kind)
+        return None if kind is None or stages[0].row is None else (kind, stages[0].row)
 
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import engine
 from ..elements import decode32
-from ..kernels import LARGE
+from ..kernels import LARGE, SCALE_AT, VALUE_AT
 from ..plan import decode_plan
 from ..registry import get_element
 from .expressions import evaluate
@@ -30,7 +30,7 @@ CHUNK = 1 << 19
 #: the same where scales cost little: what lies between two kernels stays in the second-level cache
 DECODED = 1 << 16
 _FP32 = get_element("fp32")
-_NONE = np.zeros(1, np.uint32)
+_NONE, _NO_CODES = np.zeros(1, np.uint32), np.zeros(1, np.uint8)
 
 
 def amax_of(bits: Array, nan: str) -> np.float32:
@@ -114,10 +114,10 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
                     odd = most >= 0x7F800000 or not all_counts
                 codes, s, f = scaling.scales(a, most, first)
                 stored[first : first + count] = codes
-                # a NaN comes from one, from an infinity, or from a factor of zero or infinity
-                odd = not (fused and length % 16 == 0) and (
-                    odd or not (f.min() > 0 and f.max() < np.inf) or scaling.recipe.may_be_far(a, codes, s, f)
-                )
+                if not (fused and length % 16 == 0):
+                    f = scaling.factors_of(codes) if f is None else f
+                    # a NaN comes from one, from an infinity, or from a factor of zero or infinity
+                    odd = odd or not (f.min() > 0 and f.max() < np.inf) or scaling.recipe.may_be_far(a, codes, s, f)
                 finish(y[: bits.size], bits, first, count, at, codes, s, f, odd, length)
 
     if parts:
@@ -136,12 +136,13 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
-        s: Array | None, f: Array, odd: bool, length: int,
+        s: Array | None, f: Array | None, odd: bool, length: int,
     ) -> None:  # fmt: skip
         if fused is not None and length % 16 == 0:
-            kind, row = fused
-            kernel(bits, target[at], f.view(np.uint32), kind, length, None, row, scaling.recipe.zero, past)
+            (kind, row), (f, how) = fused, _table_or(scaling.factors, f, SCALE_AT)
+            kernel(bits, target[at], f, kind, length, None, row, scaling.recipe.zero, past | how, _index(stored, how))
             return
+        assert f is not None
         scaling.recipe.scaled(kernel, bits, y, f, length)
         scaling.to_codes(y, target[at], at.start, odd)
         if odd and scaling.fmt.argmin:
@@ -163,14 +164,16 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
-        s: Array | None, f: Array, odd: bool, length: int,
+        s: Array | None, f: Array | None, odd: bool, length: int,
     ) -> None:  # fmt: skip
         if fused is not None and length % 16 == 0:
-            (kind, row), value = fused, scaling.value_factors(stored, first)
-            assert value is not None
-            values = value.view(np.uint32)
-            kernel(bits, target[at], f.view(np.uint32), kind, length, values, row, scaling.recipe.zero, past)
+            (kind, row), (f, how) = fused, _table_or(scaling.factors, f, SCALE_AT)
+            own = None if scaling.values is not None else scaling.value_factors(stored, first)
+            value, more = _table_or(scaling.values, own, VALUE_AT)
+            how |= more
+            kernel(bits, target[at], f, kind, length, value, row, scaling.recipe.zero, past | how, _index(stored, how))
             return
+        assert f is not None
         scaling.recipe.scaled(kernel, bits, y, f, length)
         if odd:
             made = np.empty(y.size, np.uint8)
@@ -181,9 +184,22 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         else:
             q = np.empty_like(y)
             scaling.to_values(y, q, at.start)
-        _give_value(scaling, kernel, q, target[at], stored, first, count, length, past)
+        _give_value(scaling, kernel, q, target[at], stored, first, count, length)
 
     _run(scaling, x, stored, finish, fused is not None)
+
+
+def _table_or(table: Array | None, own: Array | None, flag: int) -> tuple[Array, int]:
+    """Blocks' own numbers, or where there are none the table that their codes look into, as bits; the kernel's flag."""
+    if own is not None:
+        return own.view(np.uint32), 0
+    assert table is not None
+    return table.view(np.uint32), flag
+
+
+def _index(stored: Array, how: int) -> Array:
+    """What looks into tables, if there are any."""
+    return stored if how else _NO_CODES
 
 
 def _is_large(x: Array, out: Array) -> bool:
@@ -196,18 +212,28 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> Non
     blocks, k = codes.shape
     flat, target = codes.reshape(-1), out.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    parts, past = _parts(blocks, k, DECODED), _is_large(codes, out)
+    past = _is_large(codes, out)
+    fused = scaling.recipe.fused_decode if k % 16 == 0 else None
+    parts = _parts(blocks, k, DECODED if fused is None else CHUNK)
     cast = engine.Cast(decode_plan(scaling.element, _FP32).stages)
 
     def run(lo: int, hi: int) -> None:
-        q = np.empty(max(count * length for _, count, _, length in parts), np.uint32)
+        q = np.empty(max(count * length for _, count, _, length in parts) if fused is None else 0, np.uint32)
         with np.errstate(all="ignore"):
             for first, count, inside, length in parts[lo:hi]:
                 start = first * k + inside
                 at = slice(start, start + count * length)
-                values, scales = q[: count * length], stored[first : first + count]
-                cast(_writeable(flat[at]), values)
-                _give_value(scaling, kernel, values, target[at], scales, first, count, length, past)
+                numbers, scales = _writeable(flat[at]), _writeable(stored[first : first + count])
+                if fused is not None and length % 16 == 0:
+                    kind, row = fused
+                    own = None if scaling.values is not None else scaling.value_factors(scales, first)
+                    f, how = _table_or(scaling.values, own, SCALE_AT)
+                    words, index = numbers.view(np.uint32), _index(scales, how)
+                    kernel(words, target[at], f, kind, length, None, row, 0, past | how, index)
+                    continue
+                values = q[: count * length]
+                cast(numbers, values)
+                _give_value(scaling, kernel, values, target[at], scales, first, count, length)
 
     if parts:
         engine.spread(run, len(parts), flat.size)
@@ -222,13 +248,11 @@ def _give_value(
     first: int,
     count: int,
     length: int,
-    past: bool,
 ) -> None:
     """q by what it decodes with."""
     f = scaling.value_factors(stored, first)
     if f is not None:
-        kind = 3 if scaling.recipe.out_divides else 9 if length % 16 == 0 else 2
-        kernel(q, out, f.view(np.uint32), kind, length, past=past)
+        kernel(q, out, f.view(np.uint32), 3 if scaling.recipe.out_divides else 2, length)
         return
     t = decode_scales(scaling.fmt, stored)[:, None]
     level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}

@@ -96,10 +96,10 @@ class Scaling:
             return None
         return table(text, self.block_environment(0, 0, s=scales, t=scales))
 
-    def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array | None, Array]:
+    def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array | None, Array | None]:
         """(stored, s, factors) of blocks from `first` on, of amaxes a with the largest one's bits `most`.
 
-        s is None where the factors are a matter of the stored codes alone.
+        s and the factors are None where they are a matter of the stored codes alone: `factors_of` knows them.
         """
         fmt = self.fmt
         environment = self.block_environment(first, first + a.size, a=a)
@@ -114,8 +114,7 @@ class Scaling:
         special = [(_holds(row[0], a, made, self), *row[1:]) for row in fmt.special if self._possible(row[0], a, most)]
         special = [row for row in special if row[0].any()]
         if not special and self.factors is not None:
-            # a few thousand codes: clipping, which never happens, is quicker than looking for a wrong one
-            return made, None, self.factors.take(made, mode="clip")
+            return made, None, None
         s = scale_codes(fmt.s, number, False) if fmt.s else self.recipe.used.take(made) if coded else made
         for where, code, value in special:
             s = np.where(where, np.float32(value), s)
@@ -128,6 +127,12 @@ class Scaling:
             s,
             self.recipe.as_factor(_of_size(evaluate(self.recipe.way.expression, {**environment, "s": s}), a.size)),
         )
+
+    def factors_of(self, stored: Array) -> Array:
+        """The factors that stored codes alone decide."""
+        assert self.factors is not None
+        # clipping, which never happens, is quicker than looking for a wrong code
+        return self.factors.take(stored, mode="clip")
 
     def _possible(self, condition: str, a: Array, most: int) -> bool:
         """Whether it can hold for one of them."""

@@ -132,7 +132,8 @@ def cli(context: click.Context) -> None:
 @json_option
 def formats_command(every: bool, blocks: bool, as_json: bool) -> None:
     """The table of the named formats."""
-    from .describe import BLOCK_TITLES, TITLES, block_row, facts, table_row
+    from ..explore.facts import facts
+    from .describe import BLOCK_TITLES, TITLES, block_row, table_row
 
     if blocks:
         recipes = list(BLOCK_FORMATS.values())
@@ -161,7 +162,8 @@ def formats_command(every: bool, blocks: bool, as_json: bool) -> None:
 @json_option
 def info(name: str, as_json: bool) -> None:
     """All facts about one format; of a block format, each of its roundings."""
-    from .describe import description, facts
+    from ..explore.facts import facts
+    from .describe import description
 
     block = BLOCK_FORMATS.get(BLOCK_ALIASES.get(name, name))
     if block is not None:

@@ -1,17 +1,17 @@
-"""A format's facts as data and as text, for the terminal and for generated tables."""
+"""A format's facts as text, for the terminal."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from ..block_format import BlockFormat
-from ..explore.explanation import dyadic
+from ..explore.facts import layout, number
+from ..explore.words import dyadic
 from ..format import Format
 from ..reference import decode
 from ..registry import ALIASES
 
-__all__ = ["BLOCK_TITLES", "TITLES", "block_row", "description", "facts", "layout", "table_row"]
+__all__ = ["BLOCK_TITLES", "TITLES", "block_row", "description", "table_row"]
 
 TITLES = ("name", "bits", "layout", "bias", "max", "smallest normal", "smallest", "eps", "inf", "NaN", "-0")
 
@@ -21,34 +21,9 @@ BLOCK_TITLES = ("name", "element", "block", "scale", "bits", "source")
 FEW = 32
 
 
-def layout(fmt: Format) -> str:
-    """The fields of a code: ``s1 e4 m3``, without the fields that are empty."""
-    widths = (("s", int(fmt.signed)), ("e", fmt.exponent_bits), ("m", fmt.mantissa_bits))
-    return " ".join(f"{field}{width}" for field, width in widths if width)
-
-
-def _number(value: int | float | Fraction) -> str:
-    """A fact as text: the float's shortest digits, or a power of two where float64 ends."""
-    return repr(value).removesuffix(".0") if isinstance(value, float) else dyadic(value)
-
-
 def _short(value: Fraction) -> str:
     """One of a list of values: plain digits for those of ordinary size."""
-    return _number(float(value)) if not value or Fraction(1, 1 << 64) < value < 1 << 64 else dyadic(value)
-
-
-def facts(fmt: Format) -> dict[str, Any]:
-    """Every fact as plain data. Numbers beyond float64 are text, such as ``2^16383``."""
-    data: dict[str, Any] = {"name": fmt.name}
-    for key in (
-        "bits", "signed", "exponent_bits", "mantissa_bits", "bias", "minexp", "maxexp", "max", "min", "smallest_normal",
-        "smallest_subnormal", "eps", "epsneg", "has_zero", "has_negative_zero", "has_inf", "has_nan", "subnormals",
-        "twos_complement", "max_line", "max_code", "inf_code", "nan_code", "clause",
-    ):  # fmt: skip
-        value = getattr(fmt, key)
-        wide = isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= 1 << 64)
-        data[key] = dyadic(value) if wide else value
-    return data
+    return number(float(value)) if not value or Fraction(1, 1 << 64) < value < 1 << 64 else dyadic(value)
 
 
 def block_row(fmt: BlockFormat) -> tuple[str, ...]:
@@ -77,7 +52,7 @@ def description(fmt: Format) -> str:
     def both(value: int | float | Fraction | None) -> str:
         if value is None:
             return "none"
-        text, exact = _number(value), dyadic(value)
+        text, exact = number(value), dyadic(value)
         return text if text == exact else f"{text} = {exact}"
 
     def code(value: int | None) -> str:

@@ -15,7 +15,9 @@ from ..blocks.encode import encode_blocks
 from ..casts import decode, quantize, recipe_rounding
 from ..format import Format
 from ..registry import get
+from .html import cells_html
 from .measure import CHUNK, Accumulator, Row
+from .table import as_pandas, as_text
 
 __all__ = ["Accumulator", "Comparison", "Row", "block_array", "compare"]
 
@@ -41,7 +43,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.3g}%" if part else "0"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The rows of a comparison, in the order the formats were given. Prints as a table."""
 
@@ -75,9 +77,16 @@ class Comparison:
         return [tuple(title for title, _ in shown), *(tuple(fill(row) for _, fill in shown) for row in self.rows)]
 
     def __str__(self) -> str:
-        cells = self.cells()
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        return "\n".join("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells)
+        return as_text(self.cells())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return cells_html(self.cells())
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, one row a format, its name the index; ImportError without pandas."""
+        return as_pandas([asdict(row) for row in self.rows])
 
 
 def compare(x: object, formats: Iterable[AnyFormat] | AnyFormat, /, **options: Any) -> Comparison:

@@ -1,80 +1,20 @@
-"""What `explain` returns: one number's way into a format, as fields, as data and as text."""
+"""What `explain` returns: one number's way into a format, as fields, as data, as text and as HTML."""
 
 from __future__ import annotations
 
-import decimal
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from html import escape
 from typing import Any
 
 from ..format import Format
 from ..rounding import ROUNDINGS, Rules
+from .decimals import decimals
+from .html import bits_html, cut_html, rows_html
+from .words import Exact, dyadic, fields, plain, text
 
-__all__ = ["Exact", "Explanation", "Point", "dyadic", "fields", "text"]
-
-Exact = Fraction | float  # a float only for inf, nan and -0.0
-
-
-def text(value: Exact | None) -> str:
-    """A number as a person writes it: all its digits where they are few, ~ where they are not."""
-    if value is None:
-        return "none"
-    if isinstance(value, float):
-        return f"{value:g}"
-    with decimal.localcontext(prec=24, Emin=-999999, Emax=999999) as context:
-        digits = decimal.Decimal(value.numerator) / value.denominator
-        about = "" if not context.flags[decimal.Inexact] else "~"
-        if about:
-            context.prec = 12
-            digits = +digits
-        digits = digits.normalize()
-        return about + (f"{digits:f}" if -6 < digits.adjusted() < 16 else f"{digits:e}".replace("e+", "e"))
-
-
-def dyadic(value: int | float | Fraction) -> str:
-    """A rational exactly: as odd integer times a power of two where it is one, else as a fraction.
-
-    >>> dyadic(448), dyadic(0.0625), dyadic(-3), dyadic(0.0)
-    ('7*2^6', '2^-4', '-3', '0')
-    """
-    exact = Fraction(value)
-    if not exact:
-        return "0"
-    odd, exponent = exact.numerator, 1 - exact.denominator.bit_length()
-    if exact.denominator != 1 << -exponent:
-        return str(exact)
-    zeros = (odd & -odd).bit_length() - 1
-    odd, exponent = odd >> zeros, exponent + zeros
-    power = f"2^{exponent}"
-    if exponent == 0:
-        return str(odd)
-    return {1: power, -1: f"-{power}"}.get(odd, f"{odd}*{power}")
-
-
-def _plain(value: Exact | None) -> float | str | None:
-    """For JSON: the float where that is exact, else the fraction as text."""
-    if value is None or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    if isinstance(value, float):
-        return str(value)
-    try:
-        return float(value) if Fraction(float(value)) == value else str(value)
-    except OverflowError:  # beyond float64; the digits may be too many to print
-        return text(value)
-
-
-def fields(code: int, fmt: Format) -> str:
-    """A code's bits, the sign, exponent and mantissa fields apart.
-
-    >>> import fpformats as fp
-    >>> fields(0x7E, fp.E4M3)
-    '0 1111 110'
-    """
-    bits = f"{code:0{fmt.bits}b}"
-    cuts = (0, int(fmt.signed), fmt.signed + fmt.exponent_bits, fmt.bits)
-    return " ".join(bits[a:b] for a, b in pairwise(cuts) if a < b)
+__all__ = ["Bits", "Explanation", "Other", "Point"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +24,32 @@ class Point:
     value: Exact
     line: int
     code: int | None
+
+
+@dataclass(frozen=True)
+class Other:
+    """What some named implementations give instead."""
+
+    code: int
+    value: Exact
+    profiles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Bits:
+    """The magnitude in binary: ``kept`` is a significand with M bits after its point, ``dropped`` what follows them.
+
+    Both times 2^exponent; ``more`` says that `dropped` goes on.
+    """
+
+    kept: str
+    dropped: str
+    more: bool
+    exponent: int
+
+    def __str__(self) -> str:
+        rest = f"{self.dropped or 'nothing'}{'...' if self.more else ''}"
+        return f"{self.kept}|{rest} * 2^{self.exponent}"
 
 
 @dataclass(frozen=True)
@@ -105,10 +71,15 @@ class Explanation:
         The neighbours, by value; both are the same when the format holds x. None for inf and NaN,
         and where the format has no value on that side.
     midpoint : Fraction or None
+    bits : Bits or None
+        x in binary, cut where the format cuts it; None where nothing is cut bit by bit: zero, inf, NaN, and the gap
+        around the zero of a format without subnormals.
     discarded : Fraction or None
         The discarded part v of the magnitude, 0 <= v < 1, in steps between the neighbours.
     tie : bool
         Whether x is exactly the midpoint.
+    parity : str
+        Of a tie, which of the two is even, and by which bit.
     decision : str
         What the rounding rule looked at, and its answer.
     events : tuple of str
@@ -120,6 +91,9 @@ class Explanation:
         Result minus exact value.
     ulps : float
         Size of the error in steps between the neighbours.
+    others : tuple of Other
+        The named implementations (`profiles`) that give another code for this x. Those that draw random bits, and those
+        that cannot cast to the format, are left out.
     """
 
     x: str
@@ -129,15 +103,18 @@ class Explanation:
     via: Exact | None
     below: Point | None
     above: Point | None
-    midpoint: Fraction | None
+    midpoint: Exact | None
+    bits: Bits | None
     discarded: Fraction | None
     tie: bool
+    parity: str
     decision: str
     events: tuple[str, ...]
     code: int
     value: Exact
     error: Exact
     ulps: float
+    others: tuple[Other, ...] = ()
 
     @property
     def grs(self) -> tuple[int, int, int] | None:
@@ -158,55 +135,105 @@ class Explanation:
         """Plain data for JSON: numbers are floats where that is exact, else fractions as text."""
 
         def point(at: Point | None) -> dict[str, Any] | None:
-            return None if at is None else {"value": _plain(at.value), "line": at.line, "code": at.code}
+            return None if at is None else {"value": plain(at.value), "line": at.line, "code": at.code}
 
         return {
             "x": self.x,
             "format": self.format.name,
             "rounding": self.rules.rounding,
             "overflow": self.rules.overflow_of(self.format.has_inf),
-            "exact": _plain(self.exact),
-            "via": _plain(self.via),
+            "exact": plain(self.exact),
+            "via": plain(self.via),
             "below": point(self.below),
             "above": point(self.above),
-            "midpoint": _plain(self.midpoint),
-            "discarded": _plain(self.discarded),
+            "midpoint": plain(self.midpoint),
+            "bits": self.bits
+            and {
+                "kept": self.bits.kept,
+                "dropped": self.bits.dropped,
+                "more": self.bits.more,
+                "exponent": self.bits.exponent,
+            },
+            "discarded": plain(self.discarded),
             "guard_round_sticky": self.grs and list(self.grs),
             "tie": self.tie,
+            "parity": self.parity,
             "rule": self.rule,
             "decision": self.decision,
             "events": list(self.events),
-            "value": _plain(self.value),
+            "value": plain(self.value),
+            "decimals": dict(zip(("shortest", "exact"), decimals(self.value, self.format), strict=True)),
             "code": self.code,
             "fields": fields(self.code, self.format),
-            "error": _plain(self.error),
-            "ulps": _plain(self.ulps),
+            "error": plain(self.error),
+            "ulps": plain(self.ulps),
+            "others": [
+                {"code": other.code, "value": plain(other.value), "profiles": list(other.profiles)}
+                for other in self.others
+            ],
         }
 
-    def __str__(self) -> str:
+    def _lines(self) -> list[tuple[str, str, int | None]]:
+        """(name, text, the code that the text ends in)."""
         fmt = self.format
 
-        def place(at: Point) -> str:
+        def place(at: Point) -> tuple[str, int | None]:
             code = f"not in {fmt.name}" if at.code is None else f"code {at.code:#x} = {fields(at.code, fmt)}"
-            return f"{text(at.value)} (line {at.line}, {code})"
+            return f"{text(at.value)} (line {at.line}, {code})", at.code
 
-        lines = [("exact value", text(self.exact))]
-        if isinstance(self.exact, Fraction) and lines[0][1].startswith("~"):
-            lines = [("exact value", f"{lines[0][1]} = {dyadic(self.exact)}")]
+        lines: list[tuple[str, str, int | None]] = []
+
+        def say(name: str, words: str, code: int | None = None) -> None:
+            lines.append((name, words, code))
+
+        about = text(self.exact)
+        say("exact value", f"{about} = {dyadic(self.exact)}" if about.startswith("~") else about)
         if self.via is not None:
-            lines.append((f"through {self.rules.via}", text(self.via)))
+            say(f"through {self.rules.via}", text(self.via))
         if self.below and self.above and self.below == self.above:
-            lines.append(("a value", place(self.below)))
+            say("a value", *place(self.below))
         else:
-            lines += [(side, place(at)) for side, at in (("below", self.below), ("above", self.above)) if at]
+            for side, at in (("below", self.below), ("above", self.above)):
+                if at:
+                    say(side, *place(at))
         if self.discarded:
-            lines.append(("midpoint", f"{text(self.midpoint)}{', x is on it: a tie' if self.tie else ''}"))
+            say("midpoint", f"{text(self.midpoint)}{', x is on it: a tie' if self.tie else ''}")
+            if self.parity:
+                say("even or odd", self.parity)
+            if self.bits:
+                say("bits", str(self.bits))
             bits = "guard {}, round {}, sticky {}".format(*self.grs or ())
-            lines.append(("discarded", f"v = {text(self.discarded)} of the step; {bits}"))
-        lines += [("rule", self.rule), ("", self.decision)] if self.discarded else [("rule", self.decision)]
-        lines += [("then", event) for event in self.events]
-        lines.append(("result", f"{text(self.value)} = code {self.code:#x} = {fields(self.code, fmt)}"))
-        lines.append(("error", f"{text(self.error)} = {self.ulps:.4g} ulp"))
-        return "\n".join([f"{self.x} into {fmt.name}", *(f"  {name:<12} {text}" for name, text in lines)])
+            say("discarded", f"v = {text(self.discarded)} of the step; {bits}")
+            say("rule", self.rule)
+        say("" if self.discarded else "rule", self.decision)
+        for event in self.events:
+            say("then", event)
+        say("result", f"{text(self.value)} = code {self.code:#x} = {fields(self.code, fmt)}", self.code)
+        if math.isfinite(self.ulps) and self.value:
+            shortest, exact = decimals(self.value, fmt)
+            if len(exact) > len(shortest) + 2:
+                say("in decimal", f"{shortest} reads back to it, {exact} is all of it")
+        say("error", f"{text(self.error)} = {self.ulps:.4g} ulp")
+        for i, other in enumerate(self.others):
+            what = f"{text(other.value)} = code {other.code:#x} = {fields(other.code, fmt)}"
+            say("" if i else "elsewhere", f"{what}: {', '.join(other.profiles)}")
+        return lines
+
+    def __str__(self) -> str:
+        lines = (f"  {name:<12} {words}" for name, words, _ in self._lines())
+        return "\n".join([f"{self.x} into {self.format.name}", *lines])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def shown(name: str, words: str, code: int | None) -> str:
+            if name == "bits" and self.bits and self.bits.dropped:
+                tail = words.removeprefix(f"{self.bits.kept}|{self.bits.dropped}")
+                return cut_html(self.bits.kept, self.bits.dropped) + escape(tail)
+            before, found, after = words.rpartition(fields(code, self.format) if code is not None else " ")
+            if code is None or not found:
+                return escape(words)
+            return escape(before) + bits_html(code, self.format) + escape(after)
+
+        rows = [(name, shown(name, words, code)) for name, words, code in self._lines()]
+        return rows_html(f"{self.x} into {self.format.name}", rows)

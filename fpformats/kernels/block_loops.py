@@ -7,9 +7,24 @@ from typing import Any
 
 import numba
 
-from . import rows
+from . import PAST, SCALE_AT, VALUE_AT, rows
 from .bodies import Words
-from .memory import INLINE, TILE, address_of, copy_past, fence, part_of, tile_address, unpacker
+from .memory import (
+    INLINE,
+    TILE,
+    address_of,
+    copy_past,
+    fence,
+    largest_number_of,
+    largest_of,
+    line_like,
+    part_of,
+    read,
+    tile_address,
+    unpacker,
+    write,
+    write_bytes,
+)  # fmt: skip
 
 __all__ = ["block_loops"]
 
@@ -18,32 +33,52 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
     """What numbers that share a scale need."""
     uint, flt, to_float, to_bits = vocabulary.uint, vocabulary.float, vocabulary.to_float, vocabulary.to_bits
     ABS, NAN_TO_SIGN = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7FFFFFFF - 0x7F800000)
-    to_value, to_code = programs
+    to_value, to_code, *from_code = programs
 
-    def each(step, item, size):
-        """A loop over blocks of sixteens: `step(number, scale, value, zero, row)` gives results of so many bytes."""
+    def choose(words):
+        """Sixteen numbers at an address: of x's type, or of out's."""
+
+        def sixteen(x, out, address):
+            return part_of(x if words else out, address, 16)
+
+        return numba.njit(**INLINE)(sixteen)
+
+    def each(step, of, item, size):
+        """A loop over blocks of sixteens: `step(number, scale, value, zero, row)`; of so many bytes, to so many."""
         unpack = unpacker(size)
         step = numba.njit(**INLINE)(step)
 
+        # of known length: a loop with another one for what is left over would rarely be entered
         @numba.njit(**INLINE)
-        def sixteen(v, y, s, t, z, r):
-            # of known length: a loop with another one for what is left over would rarely be entered
+        def words(v, y, s, t, z, r):
             for i in range(16):
-                y[i] = step(to_float(v[i]), s, t, z, r)
+                write(y, i, step(uint(read(v, i)), s, t, z, r))
 
-        def loop(x, out, scale, value, row, k, zero, past):
+        @numba.njit(**INLINE)
+        def low_bytes(v, y, s, t, z, r):
+            made = line_like(v)
+            for i in range(16):
+                made[i] = step(uint(read(v, i)), s, t, z, r)
+            write_bytes(y, made)
+
+        sixteen = words if item == 4 else low_bytes
+        numbers = choose(of == 4)
+        results = choose(item == 4)
+
+        def loop(x, out, scale, value, row, k, zero, how, index):
             r, z = unpack(row), to_float(zero)
-            n, at, target, tile = scale.size, address_of(x), address_of(out), tile_address()
-            past = past and k <= TILE
+            n, at, target, tile = out.size // (k * item), address_of(x), address_of(out), tile_address()
+            past = how & PAST > 0 and k <= TILE
             most = TILE // k if past else n
             for first in range(0, n, most):
                 count = min(most, n - first)
                 to = tile if past else target
                 for b in range(first, first + count):
-                    s, t = to_float(scale[b]), to_float(value[b])
+                    s = to_float(scale[index[b]] if how & SCALE_AT else scale[b])
+                    t = to_float(value[index[b]] if how & VALUE_AT else value[b])
                     for _ in range(k // 16):
-                        sixteen(part_of(x, at, 16), part_of(out, to, 16), s, t, z, r)
-                        at += 64
+                        sixteen(numbers(x, out, at), results(x, out, to), s, t, z, r)
+                        at += 16 * of
                         to += 16 * item
                 if past:
                     copy_past(target, tile, count * k * item)
@@ -76,34 +111,48 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
     def quotient(a, s):
         return flt(a / s)
 
-    def only_times(a, s, t, z, r):
-        return to_bits(flt(a * s))
-
     def values_times(a, s, t, z, r):
-        return to_bits(flt(to_float(to_value(to_bits(flt(product(a, s) + z)), r)) * t))
+        return to_bits(flt(to_float(to_value(to_bits(flt(product(to_float(a), s) + z)), r)) * t))
 
     def values_over(a, s, t, z, r):
-        return to_bits(flt(to_float(to_value(to_bits(flt(quotient(a, s) + z)), r)) * t))
+        return to_bits(flt(to_float(to_value(to_bits(flt(quotient(to_float(a), s) + z)), r)) * t))
 
     def values_times_over(a, s, t, z, r):
-        return to_bits(flt(to_float(to_value(to_bits(flt(product(a, s) + z)), r)) / t))
+        return to_bits(flt(to_float(to_value(to_bits(flt(product(to_float(a), s) + z)), r)) / t))
 
     def codes_times(a, s, t, z, r):
-        return to_code(to_bits(flt(product(a, s) + z)), r)
+        return to_code(to_bits(flt(product(to_float(a), s) + z)), r)
 
     def codes_over(a, s, t, z, r):
-        return to_code(to_bits(flt(quotient(a, s) + z)), r)
+        return to_code(to_bits(flt(quotient(to_float(a), s) + z)), r)
 
-    times, over, only_times = simple(product), simple(quotient), each(only_times, 4, 1)
+    def decoded(body):
+        def times(a, s, t, z, r):
+            return to_bits(flt(to_float(body(a, r)) * s))
+
+        return times
+
+    times, over = simple(product), simple(quotient)
     size = rows.PREFIX["round"]
-    values_times, values_over = each(values_times, 4, size), each(values_over, 4, size)
-    values_times_over = each(values_times_over, 4, size)
+    values_times, values_over, values_times_over = (
+        each(step, 4, 4, size) for step in (values_times, values_over, values_times_over)
+    )
     size = rows.PREFIX["encode"]
-    codes_times, codes_over = each(codes_times, 1, size), each(codes_over, 1, size)
+    codes_times, codes_over = each(codes_times, 4, 1, size), each(codes_over, 4, 1, size)
+    size = rows.PREFIX["decode"]
+    decoded, decoded_with_inf, decoded_twos_complement = (each(decoded(body), 1, 4, size) for body in from_code)
 
     def amax(x, out, k, nan):
         """Each block's largest magnitude, as bits, and the largest of all; NaN counts or not."""
         largest = uint(0)
+        if k % 16 == 0:
+            at = address_of(x)
+            for b in range(out.size):
+                most = largest_of(at, k // 16) if nan else largest_number_of(at, k // 16)
+                at += 4 * k
+                out[b] = most
+                largest = max(largest, most)
+            return largest
         for b in range(out.size):
             v = x[b * k : b * k + k]
             most = uint(0)
@@ -123,12 +172,15 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
 
     amax = numba.njit(**INLINE)(amax)
 
-    def blocks(x, out, scale, kind, k, value, row, zero, past):
+    def blocks(x, out, scale, kind, k, value, row, zero, how, index):
         """By kind, with results as bytes of `out`.
 
         0, 1: each block's largest magnitude, a NaN counting or not; 2, 3: its numbers times, or over, its scale;
         4, 5: that with `zero` added, rounded, times the block's value; 6, 7: that with `zero` added, as a code;
-        8: as 4, over the block's value; 9: as 2. From 4 on k is a multiple of 16.
+        8: as 4, over the block's value; 9, 10, 11: what its codes (bytes of x) decode to, times its scale, where the
+        format has no infinity, may have one, is two's complement. From 4 on k is a multiple of 16, and `how` says
+        whether results go past the caches, and whether a block's scale and value stand at its own place in `scale`
+        and `value` or at the place that `index` names.
         """
         words = part_of(x, address_of(out), out.size // 4)
         if kind < 2:
@@ -138,17 +190,21 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
         elif kind == 3:
             over(x, words, scale, k)
         elif kind == 4:
-            values_times(x, words, scale, value, row, k, zero, past)
+            values_times(x, out, scale, value, row, k, zero, how, index)
         elif kind == 5:
-            values_over(x, words, scale, value, row, k, zero, past)
+            values_over(x, out, scale, value, row, k, zero, how, index)
         elif kind == 6:
-            codes_times(x, out, scale, value, row, k, zero, past)
+            codes_times(x, out, scale, value, row, k, zero, how, index)
         elif kind == 7:
-            codes_over(x, out, scale, value, row, k, zero, past)
+            codes_over(x, out, scale, value, row, k, zero, how, index)
+        elif kind == 8:
+            values_times_over(x, out, scale, value, row, k, zero, how, index)
         elif kind == 9:
-            only_times(x, words, scale, value, row, k, zero, past)
+            decoded(x, out, scale, value, row, k, zero, how, index)
+        elif kind == 10:
+            decoded_with_inf(x, out, scale, value, row, k, zero, how, index)
         else:
-            values_times_over(x, words, scale, value, row, k, zero, past)
+            decoded_twos_complement(x, out, scale, value, row, k, zero, how, index)
         return uint(0)
 
     return blocks

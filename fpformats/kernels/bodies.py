@@ -564,7 +564,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         "general": (general_value, general_code),
         "random": (random_value, random_code),
         "draw": (random_narrow, random_aligned),
-        "blocks": (value_in_block, code_in_block),
+        "blocks": (value_in_block, code_in_block, decoded, decoded_with_inf, decoded_twos_complement),
         "encode": (
             encode,
             encode_no_negative_zero,

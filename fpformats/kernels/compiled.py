@@ -235,7 +235,7 @@ def signature(name: str) -> tuple[Any, ...]:
     what, source, result = SIGNATURES[name]
     row = _array(max(32, source, result))
     words = (_array(32), types.int64, types.int64)
-    more = {"random": words, "either": words, "blocks": (types.int64, row, row, types.uint32, types.boolean)}
+    more = {"random": words, "either": words, "blocks": (types.int64, row, row, types.uint32, types.int64, _array(8))}
     return (_array(source), _array(result), row, types.int64, *more.get(what, ()))
 
 

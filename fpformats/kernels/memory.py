@@ -17,7 +17,10 @@ from numba.extending import intrinsic
 
 from . import LARGE
 
-__all__ = ["INLINE", "TILE", "address_of", "copy_past", "fence", "part_of", "tile_address", "tiled", "unpacker"]
+__all__ = [
+    "INLINE", "TILE", "address_of", "copy_past", "fence", "largest_number_of", "largest_of", "line_like", "part_of",
+    "read", "tile_address", "tiled", "unpacker", "write", "write_bytes",
+]  # fmt: skip
 
 INLINE: dict[str, Any] = {
     "nogil": True,
@@ -50,26 +53,125 @@ def address_of(typing_context, array):
     return types.int64(array), emit
 
 
+def _array_at(context: Any, builder: Any, array: Any, data: Any, count: Any) -> Any:
+    """An array of that type which owns nothing: Numba need not count references to it."""
+    made, size = context.make_array(array)(context, builder), context.get_abi_sizeof(context.get_data_type(array.dtype))
+    word = ir.IntType(64)
+    context.populate_array(
+        made,
+        data=data,
+        shape=[word(count) if isinstance(count, int) else count],
+        strides=[word(size)],
+        itemsize=word(size),
+        meminfo=None,
+    )
+    return made._getvalue()
+
+
 @intrinsic
 def part_of(typing_context, array, address, count):
-    """Numbers at an address as an array of that type which owns nothing: Numba need not count references to it."""
+    """Numbers at an address as an array of that type."""
 
     def emit(context, builder, signature, arguments):
-        made, size = (
-            context.make_array(array)(context, builder),
-            context.get_abi_sizeof(context.get_data_type(array.dtype)),
-        )
-        context.populate_array(
-            made,
-            data=builder.inttoptr(arguments[1], made.data.type),
-            shape=[arguments[2]],
-            strides=[ir.Constant(ir.IntType(64), size)],
-            itemsize=ir.Constant(ir.IntType(64), size),
-            meminfo=None,
-        )
-        return made._getvalue()
+        data = builder.inttoptr(arguments[1], context.get_data_type(array.dtype).as_pointer())
+        return _array_at(context, builder, array, data, arguments[2])
 
     return array(array, types.int64, types.int64), emit
+
+
+def _apart(builder: Any) -> Any:
+    """What says that no `write` hits what a `read` sees, unless both are one number's: no loop has to look."""
+    domain = builder.module.add_metadata(["fpformats"])
+    return builder.module.add_metadata([builder.module.add_metadata(["fpformats.source", domain])])
+
+
+@intrinsic
+def read(typing_context, array, i):
+    """Number i of an array."""
+
+    def emit(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        loaded = builder.load(builder.gep(data, [arguments[1]], inbounds=True), align=1)
+        loaded.set_metadata("alias.scope", _apart(builder))
+        return loaded
+
+    return array.dtype(array, types.int64), emit
+
+
+@intrinsic
+def write(typing_context, array, i, value):
+    """Put a number of the array's type at place i."""
+
+    def emit(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        at = builder.gep(data, [arguments[1]], inbounds=True)
+        builder.store(arguments[2], at, align=1).set_metadata("noalias", _apart(builder))
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, array.dtype), emit
+
+
+@intrinsic
+def write_bytes(typing_context, out, source):
+    """The low bytes of the sixteen 32-bit integers of an array, to one of bytes."""
+
+    def emit(context, builder, signature, arguments):
+        wide, narrow = ir.VectorType(ir.IntType(32), 16), ir.VectorType(ir.IntType(8), 16)
+        to, data = (
+            context.make_array(array)(context, builder, value).data
+            for array, value in zip((out, source), arguments, strict=True)
+        )
+        loaded = builder.load(builder.bitcast(data, wide.as_pointer()), align=LINE)
+        at = builder.bitcast(to, narrow.as_pointer())
+        builder.store(builder.trunc(loaded, narrow), at, align=1).set_metadata("noalias", _apart(builder))
+        return context.get_dummy_value()
+
+    return types.none(out, source), emit
+
+
+def _largest(width: int, nan: bool) -> Any:
+    """`largest_of` on vectors of so many integers; a NaN counts, or is 0."""
+
+    def emit(context, builder, signature, arguments):
+        address, count = arguments
+        word, vector = ir.IntType(32), ir.VectorType(ir.IntType(32), width)
+        at = builder.inttoptr(address, vector.as_pointer())
+
+        def each(value: int) -> ir.Constant:
+            return ir.Constant(vector, [value] * width)
+
+        most = cgutils.alloca_once_value(builder, each(0))
+        with cgutils.for_range(builder, count) as loop:
+            a = builder.and_(builder.load(builder.gep(at, [loop.index]), align=1), each(0x7FFFFFFF))
+            if not nan:
+                a = builder.select(builder.icmp_signed(">", a, each(0x7F800000)), each(0), a)
+            so_far = builder.load(most)
+            builder.store(builder.select(builder.icmp_signed(">", a, so_far), a, so_far), most)
+        name = f"llvm.vector.reduce.smax.v{width}i32"
+        reduce = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [vector]), name)
+        return builder.call(reduce, [builder.load(most)])
+
+    return types.uint32(types.int64, types.int64), emit
+
+
+@intrinsic
+def largest_of(typing_context, address, sixteens):
+    """The largest magnitude, as bits, of so many sixteens of binary32 numbers; a NaN counts."""
+    return _largest(16, True)
+
+
+@intrinsic
+def largest_number_of(typing_context, address, sixteens):
+    """The same; a NaN counts as 0."""
+    return _largest(16, False)
+
+
+def _room(builder: Any, item: ir.Type, count: int) -> Any:
+    """Room for so many items on the stack; unlike Numba's own it is not cleared."""
+    with builder.goto_entry_block():
+        room = builder.alloca(item, count)
+    room.align = LINE
+    return room
 
 
 @intrinsic
@@ -77,11 +179,19 @@ def tile_address(typing_context):
     """The address of room for `TILE` numbers, on the stack."""
 
     def emit(context, builder, signature, arguments):
-        tile = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), TILE))
-        tile.align = LINE
-        return builder.ptrtoint(tile, ir.IntType(64))
+        return builder.ptrtoint(_room(builder, ir.IntType(64), TILE), ir.IntType(64))
 
     return types.int64(), emit
+
+
+@intrinsic
+def line_like(typing_context, array):
+    """Room on the stack for sixteen of an array's items, as such an array."""
+
+    def emit(context, builder, signature, arguments):
+        return _array_at(context, builder, array, _room(builder, context.get_data_type(array.dtype), 16), 16)
+
+    return array(array), emit
 
 
 @intrinsic

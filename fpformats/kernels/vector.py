@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import SCALE_AT, VALUE_AT
 from .bodies import Words, bodies
 from .philox import philox
 
@@ -69,9 +70,11 @@ def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
 
 def _blocks(programs: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
     """`compiled`'s kernel of that name."""
-    to_value, to_code = programs
+    to_value, to_code, *from_code = programs
 
-    def kernel(x: Any, out: Any, scale: Any, kind: int, k: int, value: Any, row: Any, zero: Any, past: bool) -> int:
+    def kernel(
+        x: Any, out: Any, scale: Any, kind: int, k: int, value: Any, row: Any, zero: Any, how: int, index: Any
+    ) -> int:  # fmt: skip
         coded = kind in (6, 7)
         out = out.reshape(-1) if coded else out.view(np.uint32).reshape(-1)
         if kind < 2:
@@ -80,14 +83,20 @@ def _blocks(programs: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
                 magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
             np.max(magnitudes, axis=1, out=out, initial=0)
             return int(magnitudes.max(initial=0))
-        numbers, factors = x.view(np.float32).reshape(-1, k), scale.view(np.float32)[:, None]
+        factors = (scale[index] if how & SCALE_AT else scale).view(np.float32)[:, None]
+        values = (value[index] if how & VALUE_AT else value).view(np.float32)[:, None]
         with np.errstate(all="ignore"):
-            made = numbers / factors if kind in (3, 5, 7) else numbers * factors
+            if kind > 8:
+                codes = x.view(np.uint8).astype(np.uint32).reshape(-1, k)
+                made = from_code[kind - 9](codes, tuple(row)).view(np.float32) * factors
+            else:
+                numbers = x.view(np.float32).reshape(-1, k)
+                made = numbers / factors if kind in (3, 5, 7) else numbers * factors
             if 3 < kind < 9:
                 made = (made + np.uint32(zero).view(np.float32)).view(np.uint32)
                 made = (to_code if coded else to_value)(made, tuple(row))
             if kind in (4, 5, 8):
-                made, values = made.view(np.float32), value.view(np.float32)[:, None]
+                made = made.view(np.float32)
                 made = made / values if kind == 8 else made * values
             if not coded:
                 made = made.view(np.uint32)

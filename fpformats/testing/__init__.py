@@ -10,6 +10,8 @@ from __future__ import annotations
 from .asserts import assert_quantized, assert_same_codes
 from .call import CastError
 from .check import Report, check_cast
+from .difference import Difference, Peer
+from .differences import differences, peers
 from .identify import Identification, identify
 from .inputs import boundary_inputs
 from .lines import ulp_distance
@@ -17,7 +19,9 @@ from .strategies import arrays, blocks, codes, near_ties, values
 
 __all__ = [
     "CastError",
+    "Difference",
     "Identification",
+    "Peer",
     "Report",
     "arrays",
     "assert_quantized",
@@ -26,8 +30,10 @@ __all__ = [
     "boundary_inputs",
     "check_cast",
     "codes",
+    "differences",
     "identify",
     "near_ties",
+    "peers",
     "ulp_distance",
     "values",
 ]

@@ -17,7 +17,7 @@ from ..block_format import BlockFormat
 from ..blocks.array import BlockArray
 from ..blocks.encode import encode_blocks
 from ..casts import decode, recipe_rounding
-from ..explore.explanation import text
+from ..explore.words import text
 from ..recipes import BLOCK_FORMATS
 from ..registry import get_element
 from ..rounding import ROUNDINGS, Rules

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import reference
-from ..explore.explanation import fields, text
+from ..explore.words import fields, text
 from ..format import Format
 from .case import Case
 from .lines import FAR, ulp_distance

@@ -13,7 +13,7 @@ from .. import reference
 from ..arrays import Adapted, adapt, element_format, to_dtype
 from ..casts import decode
 from ..execute import run_plan
-from ..explore.explanation import text
+from ..explore.words import text
 from ..format import Format
 from ..plan import encode_plan
 from ..registry import get_element

@@ -1,13 +1,7 @@
 """ml_dtypes' casts as an oracle, and NumPy's own for float16.
 
-Not to be trusted for:
-
-* float64 sources of every ml_dtypes type: they go through float32 and are rounded twice. NumPy's float16 is not.
-* NaN into float6 and float4, which have none: -0 for a positive NaN, +0 for a negative one.
-* NaN codes of float16: NumPy keeps the payload, and signalling NaN stay signalling.
-* float8_e8m0fnu between 2**-127 and 1.5 * 2**-127, where it returns 2**-126; zero and negative numbers become NaN.
-
-float8_e4m3fn overflow is NaN here (torch and CUDA's default saturate).
+Not to be trusted where `fpformats/testing/difference_rows.py` says so: float64 sources, NaN, float8_e8m0fnu, and
+overflow, which is NaN in float8_e4m3fn.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """torch's casts as an oracle, on the CPU or on a CUDA device.
 
-Not to be trusted for:
-
-* float64 sources of any target: they go through float32 and are rounded twice.
-* NaN codes of float16 and bfloat16: they depend on the position in the tensor and on the CPU. Only "is NaN" is meant.
-* float8_e8m0fnu between 2**-127 and 1.5 * 2**-127, where it returns 2**-126.
-* float8_e4m3fn overflow before torch 2.13: it was NaN, and is the largest finite value since.
+Not to be trusted where `fpformats/testing/difference_rows.py` says so: float64 sources, NaN codes, float8_e8m0fnu, and
+overflow, which depends on the version.
 """
 
 from __future__ import annotations
