@@ -13,7 +13,8 @@ from rich.console import Console
 __all__ = ["main"]
 
 JOBS = (
-    "quantize", "encode", "decode", "modes", "float64", "stochastic", "blocks", "threads", "calls", "import", "cli", "memory"
+    "quantize", "encode", "decode", "modes", "float64", "stochastic", "blocks", "threads", "calls", "import", "cli",
+    "memory", "testing",
 )  # fmt: skip
 
 

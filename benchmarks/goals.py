@@ -119,5 +119,17 @@ GOALS: tuple[Goal, ...] = (
     _command("first large call, warm cache", 0.7),
     _command("first large call, cold cache", 1.5),
     *(_command(f"fpformats {name}", 0.3, job="cli") for name in ("formats", "info", "explain")),
+    # --- the testing kit: ms, M vectors/s, and a ratio
+    *(
+        Goal("testing", "", label, {None: limit}, (label,))
+        for label, limit in (
+            ("assert_same_codes", 50.0),
+            ("assert_quantized", 50.0),
+            ("boundary_inputs level=1", 50.0),
+            ("boundary_inputs level=2", 50.0),
+            ("vectors hex", 5.0),
+        )
+    ),
+    Goal("testing", "torch's cast", "check_cast exhaustive e4m3", {None: 1.5}),
     Goal("memory", "input + output", "peak of quantize(out=)", {None: NOISE}, any_threads=True),
 )

@@ -9,6 +9,7 @@ from .arrays import ARRAY_JOBS, noise, run_job
 from .blocks import blocks
 from .calls import calls, threads
 from .fresh import command_line, imports, memory
+from .kit import kit
 from .plan import Plan
 from .results import Results
 
@@ -33,7 +34,13 @@ def run(plan: Plan) -> Results:
         if "threads" in plan.jobs:
             threads(plan, size, results)
             data.forget()
-    for job, measure in (("calls", calls), ("import", imports), ("cli", command_line), ("memory", memory)):
+    for job, measure in (
+        ("calls", calls),
+        ("import", imports),
+        ("cli", command_line),
+        ("memory", memory),
+        ("testing", kit),
+    ):
         if job in plan.jobs:
             measure(plan, results)
     return results

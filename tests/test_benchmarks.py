@@ -13,7 +13,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCKS = ("block encode", "block quantize", "block decode")
-JOBS = ("quantize", "encode", "decode", "modes", "float64", "stochastic", "threads", "calls", "import", "cli", "memory")
+JOBS = (
+    "quantize",
+    "encode",
+    "decode",
+    "modes",
+    "float64",
+    "stochastic",
+    "threads",
+    "calls",
+    "import",
+    "cli",
+    "memory",
+    "testing",
+)
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "benchmarks").is_dir(), reason="benchmarks/ is part of the repository, not of the package"

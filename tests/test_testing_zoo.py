@@ -135,6 +135,17 @@ def test_two_causes_after_one_another():
     assert named(report.causes, ["truncation (rounding='toward_zero'), and then sign of zero lost"]), report.causes
 
 
+def test_what_explains_a_part_is_said():
+    """NaN become the largest value, and scattered codes are wrong, which nothing explains."""
+    x = boundary_inputs("e4m3")
+    codes = zoo.NaNIsMax("e4m3")(x)
+    where = np.flatnonzero(np.abs(x) == 1)[:2]
+    codes[where] ^= np.uint8([0x15, 0x22])
+    with pytest.raises(AssertionError, match="none of the known ones") as caught:
+        assert_quantized(codes, x, "e4m3")
+    assert f"  of some: NaN becomes the largest finite value ({np.isnan(x).sum()})" in str(caught.value)
+
+
 def test_no_cause_is_made_up():
     """Scattered wrong bits fit no cause."""
     rng = np.random.default_rng(3)

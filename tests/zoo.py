@@ -142,6 +142,19 @@ class NoCarry(Kernel):
         return np.where(carried, below & ~full, below + up)
 
 
+class CarryByOr(Kernel):
+    """An interpreter of GPU kernels had it: the exponent's lowest bit may be set already."""
+
+    def rounded(self, below, up):
+        full = (1 << self.m) - 1
+        carried = up & (below & full == full)
+        return np.where(carried, (below & ~full) | (full + 1), below + up)
+
+
+class OrAway(CarryByOr, TiesAway):
+    pass
+
+
 class Random(Kernel):
     def up(self, below, rest, half, negative):
         return rest * 2**16 // (2 * half) + np.random.default_rng(1).integers(0, 2**16, rest.shape) >= 2**16
@@ -203,6 +216,16 @@ class TruncatesSmall(Kernel):
         short = super().line(e, significand, negative)
         del self.up
         return np.where(short < 1 << self.m, short, right)
+
+
+class HalfAddedSmall(Kernel):
+    """(int)(fabsf(x) / step + 0.5f): the sum rounds too, so that the number just below half a step becomes one."""
+
+    def small(self, line, x):
+        step = np.float32(2.0 ** (self.emin - self.m))
+        with np.errstate(all="ignore"):
+            made = np.nan_to_num(np.minimum(np.abs(x) / step + np.float32(0.5), np.float32(1e6))).astype(np.int64)
+        return np.where(np.abs(x) < 2.0**self.emin, made, line)
 
 
 class HalfOfSmallestGoesUp(Kernel):
@@ -410,6 +433,8 @@ ZOO: tuple[Wrong, ...] = (
     *_of(ToOdd, "e5m2", cause="rounded to odd", overflow="saturate", saturate=True),
     *_of(OneBit, "e4m3", "e5m2", "bf16", cause="no sticky bit"),
     *_of(NoCarry, "e4m3", "e5m2", "fp16", cause="carry of rounding up"),
+    *_of(CarryByOr, "e4m3", "e5m2", "fp16", cause="with an OR"),
+    Wrong(OrAway("e4m3"), "e4m3", ("with an OR", "ties away from zero")),
     *_of(Random, "e4m3", "e5m2", cause="random rounding", overflow="saturate", saturate=True),
     *_of(Through16, "e4m3", "e4m3fnuz", cause="double rounding through fp16"),
     *_of(ThroughBf16, "e4m3", "e5m2", "e2m1", cause="double rounding through bf16", nan="max"),
@@ -435,6 +460,7 @@ ZOO: tuple[Wrong, ...] = (
     *_of(NaNIsInf, "fp16", cause="NaN becomes infinite"),
     *_of(BiasOff, "e4m3", cause="every value is doubled"),
     *_of(TruncatesSmall, "e4m3", "fp16", cause="below the smallest normal number: truncation"),
+    *_of(HalfAddedSmall, "e4m3", "e5m2", "e2m3", cause="whose sum is rounded in float32", nan="max"),
     *_of(HalfOfSmallestGoesUp, "e4m3", "e5m2", cause="half of the smallest value becomes that value"),
     *_of(Through16ThenCut, "e4m3", cause="rounded to fp16 first, then truncation"),
     *_of(ThresholdAtNext, "e4m3", "e5m2", cause="a whole step above", overflow="nonfinite", saturate=False),

@@ -38,6 +38,8 @@ def _data_errors() -> Iterator[None]:
     """What data can do wrong, as click's one-line error with exit status 1."""
     try:
         yield
+    except BrokenPipeError:  # the reader has seen enough, which is no error
+        raise
     except (ValueError, TypeError, OSError, MemoryError) as error:
         raise click.ClickException(str(error) or type(error).__name__) from error
 

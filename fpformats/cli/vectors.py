@@ -8,32 +8,49 @@ from typing import IO, Any
 
 import click
 
+from ..block_format import BlockFormat
 from ..registry import get_element
 from .app import _choice, _data_errors, _named, _options, _usage_errors, casting, cli
 
 __all__: list[str] = []
 
 SETS = ("boundary", "level2", "exhaustive", "random")
-TEXTS = ("hex", "csv", "memh")  # tests hold both against the tables, which are imported by the command
+KINDS = ("hex", "csv", "memh", "json", "npz")  # tests hold both against the tables, which are imported by the command
+#: what block formats are made of
+BLOCK_SOURCES = ("fp32", "bf16", "fp16")
 
 common = _options(
     click.option("--source", default="float32", show_default=True, help="Type of the inputs: float32, bf16, ...")
 )
 
 
-def _rules(name: str, source: str, rules: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """(format, source, rules) of the options."""
-    from ..casts import rules_for
+def _job(name: str, source: str, rules: dict[str, Any], **facts: Any) -> Any:
+    """What the options ask for, as `testing.vectors` takes it."""
+    from ..casts import recipe_rounding, rules_for
     from ..rounding import ROUNDINGS
+    from ..testing.vectors import Job
 
-    fmt, kind = _named(name, get_element), _named(source, get_element)
+    fmt, kind = _named(name), _named(source, get_element)
+    made = None
     with _usage_errors():
-        made = rules_for(fmt, **rules)
-        if ROUNDINGS[made.rounding].random_bits:
-            raise ValueError(f"{made.rounding} has two outcomes for one input: there are no such vectors")
         if kind.bits > 64 or kind.twos_complement:
             raise ValueError(f"--source {source}: a float format was expected")
-    return fmt, kind, made
+        if isinstance(fmt, BlockFormat):
+            if recipe_rounding(fmt, **rules)["rounding"] is not None:
+                raise ValueError(f"--rounding {rules['rounding']}: {fmt.name} has its own, {fmt.rounding}")
+            if kind.name not in BLOCK_SOURCES:
+                raise ValueError(f"--source {source}: blocks are of {', '.join(BLOCK_SOURCES)}")
+            if facts.get("which") == "exhaustive":
+                raise ValueError(f"--set exhaustive: {fmt.name} has too many blocks; --set level2 tries some")
+        else:
+            made = rules_for(fmt, **rules)
+            if ROUNDINGS[made.rounding].random_bits:
+                raise ValueError(f"{made.rounding} has two outcomes for one input: there are no such vectors")
+            if facts.get("which") == "exhaustive" and kind.bits > 32:
+                raise ValueError(f"--set exhaustive: {kind.name} has 2^{kind.bits} inputs; --set level2 tries some")
+        if facts.get("tensor_amax") is not None and not (isinstance(fmt, BlockFormat) and fmt.z):
+            raise ValueError(f"--tensor-amax: {fmt.name} has no second level")
+    return Job(fmt, kind, made, **facts)
 
 
 @cli.command("vectors")
@@ -43,17 +60,24 @@ def _rules(name: str, source: str, rules: dict[str, Any]) -> tuple[Any, Any, Any
 @_choice("set", SETS, default="boundary")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --set random.")
 @click.option("--count", type=click.IntRange(1), default=10_000, show_default=True, help="Of --set random.")
-@click.option("--to", "how", type=click.Choice(TEXTS), default="hex", show_default=True)
+@click.option("--tensor-amax", type=float, help="Of the tensor that blocks are part of, for two-level block formats.")
+@click.option("--to", "how", type=click.Choice(KINDS), help="By default what --out's suffix says, else hex.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
-def vectors(name: str, source: str, set: str, seed: int, count: int, how: str, out: Path | None, **rules: Any) -> None:
-    """Write pairs of input and expected code of a cast to FORMAT, one a line, in hexadecimal."""
+def vectors(
+    name: str, source: str, set: str, seed: int, count: int, tensor_amax: float | None, how: str | None,
+    out: Path | None, **rules: Any,
+) -> None:  # fmt: skip
+    """Write what a cast to FORMAT has to give: inputs and expected codes, in hexadecimal or as arrays.
+
+    A vector of an element format is a number and its code. One of a block format is a block of numbers (with the amax
+    of its tensor, where there is a second level), their codes, and the scale.
+    """
     from ..testing.vectors import write_vectors
     from .files_out import write_with
 
-    fmt, kind, made = _rules(name, source, rules)
-    if set == "exhaustive" and kind.bits > 32:
-        raise click.UsageError(f"--set exhaustive: {kind.name} has 2^{kind.bits} inputs; --set level2 tries some")
-    parts = write_vectors(fmt, kind, made, how, which=set, seed=seed, count=count)
+    job = _job(name, source, rules, which=set, seed=seed, count=count, tensor_amax=tensor_amax)
+    suffix = "" if out is None else out.suffix.lower().removeprefix(".")
+    parts = write_vectors(job, how or (suffix if suffix in KINDS else "hex"))
     with _data_errors():
         if out is None:
             stdout = sys.stdout.buffer
@@ -71,23 +95,24 @@ def vectors(name: str, source: str, set: str, seed: int, count: int, how: str, o
 
 @cli.command("verify")
 @click.argument("name", metavar="FORMAT")
-@click.argument("file", type=click.File(encoding="utf-8", errors="replace"))
+@click.argument("file", type=click.File("rb"))
 @common
 @casting
 @click.option("--nan-codes", type=click.Choice(("class", "exact")), default="class", show_default=True)
-def verify(name: str, file: IO[str], source: str, nan_codes: str, **rules: Any) -> None:
-    """Compare FILE, pairs of input and code that a cast to FORMAT gave; "-" reads a pipe.
+def verify(name: str, file: IO[bytes], source: str, nan_codes: str, **rules: Any) -> None:
+    """Compare FILE, inputs and the codes that a cast to FORMAT gave for them; "-" reads a pipe.
 
-    A line holds two hexadecimal numbers apart by blanks, a comma or an underscore. The exit status is 1 where a code is
-    wrong, and the report says what the mistakes look like.
+    FILE is of any kind that `fpformats vectors` writes; its first bytes say which. Of text, a line holds two
+    hexadecimal numbers apart by blanks, a comma or an underscore, or the fields of a block. The exit status is 1 where
+    a code is wrong, and the report says what the mistakes look like.
     """
     from ..testing.asserts import rules_title
     from ..testing.vectors import verify_vectors
 
-    fmt, kind, made = _rules(name, source, rules)
-    title = f"{rules_title(fmt, made, rules['profile'])}, from {kind.name}"
+    job = _job(name, source, rules)
+    what = job.fmt.name if job.rules is None else rules_title(job.fmt, job.rules, rules["profile"])
     with _data_errors():
-        report = verify_vectors(file, file.name, fmt, kind, made, title=title, nan_codes=nan_codes)
+        report = verify_vectors(file, file.name, job, title=f"{what}, from {job.source.name}", nan_codes=nan_codes)
     click.echo(str(report))
     if not report:
         click.get_current_context().exit(1)

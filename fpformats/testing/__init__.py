@@ -8,16 +8,19 @@
 from __future__ import annotations
 
 from .asserts import assert_quantized, assert_same_codes
+from .block_identify import BlockIdentification
 from .call import CastError
-from .check import Report, check_cast
+from .check import check_cast
 from .difference import Difference, Peer
 from .differences import differences, peers
 from .identify import Identification, identify
 from .inputs import boundary_inputs
 from .lines import ulp_distance
+from .report import Report
 from .strategies import arrays, blocks, codes, near_ties, values
 
 __all__ = [
+    "BlockIdentification",
     "CastError",
     "Difference",
     "Identification",

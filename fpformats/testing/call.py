@@ -8,11 +8,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..format import Format
+from .block_answer import Answer, as_answer
+from .block_case import BlockCase
 from .chunks import Chunk
 from .lines import as_codes
 from .source import Source
 
-__all__ = ["CastError", "Function", "call"]
+__all__ = ["CastError", "Function", "call", "call_blocks"]
 
 Array = NDArray[Any]
 Function = Callable[[Array], Any]
@@ -22,18 +24,18 @@ class CastError(RuntimeError):
     """The function under test raised, or gave back what holds no codes."""
 
 
-def _first_that_raises(function: Function, source: Source) -> int | None:
-    """The place of a number on which the function raises by itself; None where only many together make it raise."""
-    low, high = 0, source.bits.size
+def _first_that_raises(function: Function, take: Callable[[int, int], Array], size: int) -> int | None:
+    """The place of an input on which the function raises by itself; None where only many together make it raise."""
+    low, high = 0, size
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            function(source.take(slice(low, middle)).array().copy())
+            function(take(low, middle))
             low = middle
         except Exception:
             high = middle
     try:
-        function(source.take(slice(low, low + 1)).array().copy())
+        function(take(low, low + 1))
     except Exception:
         return low
     return None
@@ -52,7 +54,7 @@ def call(function: Function, chunk: Chunk, bits: Array, fmt: Format) -> Array:
         made = function(Source(bits, chunk.source).array())
     except Exception as error:
         source = Source(chunk.make(), chunk.source)
-        where = _first_that_raises(function, source)
+        where = _first_that_raises(function, lambda low, high: source.take(slice(low, high)).array().copy(), size)
         first = "" if where is None else f"; by itself on x = {source.text(where)}"
         raise CastError(f"the function raised {type(error).__name__}: {error}; {_given(chunk)}{first}") from error
     if made is None:
@@ -66,6 +68,33 @@ def call(function: Function, chunk: Chunk, bits: Array, fmt: Format) -> Array:
     if codes.problem:
         raise CastError(f"{codes.problem}; {_given(chunk)}")
     return codes.flat
+
+
+def call_blocks(function: Function, x: Array, case: BlockCase, height: int) -> Answer:
+    """What the function gives for an array of whole blocks, which have so many rows.
+
+    Raises
+    ------
+    CastError
+        It raises, or gives what are no codes and scales, or values, of the format.
+    """
+    what = f"it was given an array of {x.shape[0] // height} blocks, shape {x.shape}"
+    try:
+        made = function(x.copy())
+    except Exception as error:
+        take = lambda low, high: x[low * height : high * height].copy()  # noqa: E731
+        where = _first_that_raises(function, take, x.shape[0] // height)
+        alone = "" if where is None else f"; by itself on block {where}"
+        raise CastError(f"the function raised {type(error).__name__}: {error}; {what}{alone}") from error
+    if made is None:
+        raise CastError(
+            f"the function gave back None; (codes, scales), a BlockArray or values of {case.fmt.name} were expected; "
+            + what
+        )
+    try:
+        return as_answer(made, case.fmt, case.due, "the function's result")
+    except (TypeError, ValueError, AssertionError) as error:
+        raise CastError(f"{error}; {what}") from None
 
 
 def _given(chunk: Chunk) -> str:

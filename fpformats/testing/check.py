@@ -6,90 +6,37 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..casts import rules_for
+from ..block_format import BlockFormat
+from ..casts import recipe_rounding, refuse_given, rules_for
 from ..format import Format
-from ..registry import get_element
+from ..plan import code_dtype
+from ..registry import get
 from ..rounding import ROUNDINGS, Rules
 from .asserts import check_nan, rules_title
 from .call import CastError, Function, call
 from .case import Case
-from .chunks import chunks, expected_codes
+from .chunks import chunks, expected_codes, leaves_nan_out
 from .lines import same
 from .message import describe
+from .report import Report
 from .search import of_each
 from .source import Source, source_format
 
-__all__ = ["CHUNK", "CastError", "Report", "Tally", "check_cast", "leaves_nan_out"]
+__all__ = ["CHUNK", "CastError", "Report", "Tally", "check_cast"]
 
 Array = NDArray[Any]
 #: inputs that are given to the function at a time
-CHUNK = 1 << 19
+CHUNK = 1 << 20
 #: differences, and equal elements, that are kept to tell the cause; of each chunk an equal share, but at least so many
 KEPT, LEAST = 1 << 20, 16
 FEW = 512
 #: chunks above which a bar is worth its place
 LONG = 32
-
-
-@dataclass(frozen=True)
-class Report:
-    """What `check_cast` found. True where nothing differs; prints as text.
-
-    Attributes
-    ----------
-    format : Format
-    rules : Rules
-        Rounding, overflow and the rest that were expected.
-    source : Format
-        Of the inputs.
-    inputs : int
-        How many were tried.
-    wrong : int
-        How many differ.
-    left_out : int
-        NaN that were not tried, because the format has none and ``nan="raise"``.
-    causes : tuple of str
-        The likely cause, or several that explain all differences together.
-    first : int or None
-        The bits of the first input that differs.
-    seconds : float
-    text : str
-    """
-
-    format: Format
-    rules: Rules
-    source: Format
-    inputs: int
-    wrong: int
-    left_out: int
-    causes: tuple[str, ...]
-    first: int | None
-    seconds: float
-    text: str = field(repr=False)
-
-    def __bool__(self) -> bool:
-        return not self.wrong
-
-    def __str__(self) -> str:
-        return self.text
-
-    def check(self) -> None:
-        """Raise AssertionError with the report where anything differs.
-
-        Examples
-        --------
-        >>> import fpformats as fp
-        >>> from fpformats.testing import check_cast
-        >>> check_cast(lambda x: fp.encode(x, "e4m3"), "e4m3").check()
-        """
-        if self.wrong:
-            raise AssertionError(self.text)
 
 
 @contextmanager
@@ -104,6 +51,13 @@ def _bar(total: int, what: str, wanted: bool) -> Iterator[Any]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
+
+
+def _identical(a: Array, b: Array) -> bool:
+    """Whether all codes are equal, eight bytes at a time where they can be seen so."""
+    if a.nbytes % 8 == 0 and a.flags.c_contiguous and b.flags.c_contiguous:
+        a, b = a.view(np.uint64), b.view(np.uint64)
+    return bool((a == b).all())
 
 
 class Tally:
@@ -121,14 +75,15 @@ class Tally:
 
     def add(self, make: Callable[[], Array], got: Array, due: Array) -> None:
         """Codes that came and were due; ``make`` gives the inputs, which nobody needs where all is well."""
-        equal = got == due
         differ, self.seen = 0, self.seen + 1
-        if not equal.all():
-            equal = same(got, due, self.fmt, self.nan_codes)
-            differ = int(got.size - np.count_nonzero(equal))
-        elif self.seen % self.every:
+        alike = _identical(got, due)
+        if alike and self.seen % self.every:
             self.total += got.size
             return
+        equal = np.ones(got.size, bool)
+        if not alike:
+            equal = same(got, due, self.fmt, self.nan_codes)
+            differ = int(got.size - np.count_nonzero(equal))
         bits = make()
         if differ and self.first is None:
             self.first = int(bits[int(equal.argmin())])
@@ -159,16 +114,12 @@ class Tally:
                       seconds, text)  # fmt: skip
 
 
-def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
-    """Whether nobody says what a NaN becomes."""
-    return not fmt.has_nan and rules.nan_codes is None and rules.nan == "raise"
-
-
 def check_cast(
-    function: Function, fmt: str | Format, /, *, source: Any = "float32", exhaustive: bool = False, level: int = 1,
-    x: Any = None, rounding: str = "nearest_even", overflow: str | None = None, nan: str = "raise",
-    subnormals: str = "keep", via: str | Format | None = None, profile: str | None = None, nan_codes: str = "class",
-    chunk: int = CHUNK, progress: bool = True,
+    function: Function, fmt: str | Format | BlockFormat, /, *, source: Any = "float32", exhaustive: bool = False,
+    level: int = 1, x: Any = None, random: int = 0, seed: int = 0, rounding: str = "nearest_even",
+    overflow: str | None = None, nan: str = "raise", subnormals: str = "keep", via: str | Format | None = None,
+    profile: str | None = None, tensor_amax: Any = None, scale: Any = None, eps: float | None = None,
+    amax_history: Any = None, nan_codes: str = "class", chunk: int = CHUNK, progress: bool = True,
 ) -> Report:  # fmt: skip
     r"""Run any cast over the inputs where casts go wrong, or over all of them, and report what differs.
 
@@ -176,9 +127,11 @@ def check_cast(
     ----------
     function : callable
         Takes a one-dimensional array of `source`'s type (its own copy) and gives back as many codes, values, or
-        elements of the format's own dtype: a NumPy, torch or ctypes function, or one that runs a program.
-    fmt : str or Format
-        The element format it casts to.
+        elements of the format's own dtype: a NumPy, torch or ctypes function, or one that runs a program. For a block
+        format it takes an array of whole blocks, as `boundary_inputs` gives them, and gives back (codes, scales),
+        (codes, scales, second level), a `BlockArray`, or values.
+    fmt : str, Format or BlockFormat
+        What it casts to.
     source : str or dtype
         Of the inputs: ``float32``, ``float64``, ``float16``, or a type of ml_dtypes.
     exhaustive : bool
@@ -186,9 +139,13 @@ def check_cast(
     level : int
         Of `boundary_inputs`, otherwise.
     x : array_like, optional
-        These inputs instead.
+        These inputs instead; for a block format an array in which blocks run along the last axis.
+    random, seed : int
+        So many random inputs instead: any bit patterns, or blocks.
     rounding, overflow, nan, subnormals, via, profile
         What is expected, as for `fpformats.encode`. Under ``nan="raise"`` NaN are left out where the format has none.
+    tensor_amax, scale, eps, amax_history
+        What the function takes into account, as for `fpformats.encode_blocks`.
     nan_codes : str
         ``class``: any two NaN are equal; ``exact``: bit for bit.
     chunk : int
@@ -219,16 +176,33 @@ def check_cast(
     >>> print(*check_cast(truncates, "e5m2", source="float16").causes, sep="\n")
     truncation (rounding='toward_zero')
     NaN whose upper payload bits are 0 become infinite: the payload is cut off
+    >>> check_cast(lambda x: fp.encode_blocks(x, "mxfp4_torchao_ceil"), "mxfp4").causes
+    ("scale rule 'ceil 2' in place of 'floor 2'",)
     """
-    row, kind = get_element(fmt), source_format(source)
+    row, kind = get(fmt), source_format(source)
     check_nan(nan_codes)
+    if random < 0 or (random and (exhaustive or x is not None)):
+        raise ValueError(f"random={random}: a number of inputs was expected, without exhaustive=True and x=")
+    given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
+    if isinstance(row, BlockFormat):
+        if exhaustive:
+            raise ValueError(
+                f"exhaustive=True: {row.name} has too many blocks; level=2, random= or x= tries some of them"
+            )
+        own = recipe_rounding(row, rounding=rounding, overflow=overflow, nan=nan, subnormals=subnormals, via=via,
+                              profile=profile, **given)  # fmt: skip
+        from .block_check import check_blocks
+
+        return check_blocks(function, row, kind, nan_codes, level=level, x=x, random=random, seed=seed, options=own)
+    refuse_given(row, given)
     rules = rules_for(row, rounding, overflow, nan, subnormals, via, profile)
     if ROUNDINGS[rules.rounding].random_bits:
         raise ValueError(f"rounding={rules.rounding!r} has two outcomes; assert_quantized compares it with rng=")
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: at least 1 was expected")
-    count, parts = chunks(row, kind, exhaustive=exhaustive, level=level, x=x, size=chunk)
+    count, parts = chunks(row, kind, exhaustive=exhaustive, level=level, x=x, random=random, seed=seed, size=chunk)
     tally = Tally(count, row, kind, rules, nan_codes)
+    room = np.empty(chunk if exhaustive else 0, code_dtype(row))
     with _bar(count, f"{row.name} from {kind.name}", progress) as advance:
         for part in parts:
             bits = part.make()
@@ -238,8 +212,10 @@ def check_cast(
                 bits = part.make()
                 tally.left_out += before - bits.size
             if bits.size:
-                due = expected_codes(part, bits, row, rules)
+                due = expected_codes(part, bits, row, rules, room)
                 got = call(function, part, bits, row)
                 tally.add(part.make, got, due)
+                del got, due
+            del bits  # before the next chunk is made: then it gets the same memory, and no fresh pages
             advance()
     return tally.report(f"{rules_title(row, rules, profile)}, from {kind.name}")

@@ -19,9 +19,10 @@ from ..plan import code_dtype
 from ..rounding import Rules
 from .inputs import boundary_bits
 from .lines import is_nan
+from .random_inputs import random_codes
 from .source import Source
 
-__all__ = ["Chunk", "chunks", "expected_codes"]
+__all__ = ["Chunk", "chunks", "expected_codes", "leaves_nan_out"]
 
 Array = NDArray[Any]
 #: patterns in a stretch
@@ -52,8 +53,8 @@ def _plain_stretch(bits: Array, source: Format) -> bool:
     return (last & ~source.sign_bit) <= source.top_line - source.min_line - (source.nan_codes or 0)
 
 
-def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Array:
-    """What these inputs become."""
+def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules, room: Array | None = None) -> Array:
+    """What these inputs become; in ``room``, where it is as large, which saves a sweep its fresh pages."""
     numbers = Source(bits, chunk.source)
     count = bits.size // STRETCH
     if not chunk.consecutive or count < 4 or not _plain_stretch(bits, chunk.source):
@@ -63,7 +64,7 @@ def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Arra
     changes = np.flatnonzero(first != last)
     if changes.size > count // 4:
         return numbers.encode(fmt, rules)
-    out = np.empty(bits.size, first.dtype)
+    out = room if room is not None and room.size == bits.size else np.empty(bits.size, first.dtype)
     table = out[: count * STRETCH].reshape(count, STRETCH)
     starts = np.flatnonzero(np.concatenate([[True], first[1:] != first[:-1]]))
     for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), count], strict=True):
@@ -74,6 +75,11 @@ def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules) -> Arra
     if bits.size > table.size:
         out[table.size :] = numbers.take(slice(table.size, None)).encode(fmt, rules)
     return out
+
+
+def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
+    """Whether nobody says what a NaN becomes."""
+    return not fmt.has_nan and rules.nan_codes is None and rules.nan == "raise"
 
 
 def _sweep(source: Format, size: int) -> tuple[int, Iterator[Chunk]]:
@@ -88,9 +94,9 @@ def _sweep(source: Format, size: int) -> tuple[int, Iterator[Chunk]]:
 
 
 def chunks(
-    fmt: Format, source: Format, *, exhaustive: bool, level: int, x: Any, size: int
+    fmt: Format, source: Format, *, exhaustive: bool, level: int, x: Any, size: int, random: int = 0, seed: int = 0
 ) -> tuple[int, Iterator[Chunk]]:
-    """(how many, the chunks): every input, those of `boundary_inputs`, or the caller's."""
+    """(how many, the chunks): every input, random ones, those of `boundary_inputs`, or the caller's."""
     if exhaustive:
         if x is not None:
             raise ValueError("exhaustive=True tries every input; x cannot be given with it")
@@ -99,6 +105,8 @@ def chunks(
                 f"exhaustive=True: {source.name} has 2^{source.bits} inputs; level=2 or x= tries some of them"
             )
         return _sweep(source, size)
+    if random:
+        return -(-random // size), (Chunk(source, bits.copy) for bits in random_codes(source, seed, random, size))
     if x is None:
         if level not in (1, 2):
             raise ValueError(f"level={level!r}: 1 or 2 was expected")

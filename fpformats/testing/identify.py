@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..block_format import BlockFormat
+from ..casts import refuse_given
 from ..format import Format
 from ..profiles import PROFILES
-from ..registry import get_element
+from ..registry import get, get_element
 from ..rounding import OVERFLOWS, ROUNDINGS, SUBNORMALS, Rules
+from .block_identify import BlockIdentification, identify_blocks
 from .call import Function, call
 from .chunks import Chunk
 from .inputs import boundary_bits
@@ -102,23 +105,30 @@ def _smallest(source: Source, differ: NDArray[np.bool_], got: Array, due: Array,
     return f"x = {source.text(i)} gives {value_text(int(got[i]), fmt)}, not {value_text(int(due[i]), fmt)}"
 
 
-def identify(function: Function, fmt: str | Format, /, *, source: Any = "float32", level: int = 1) -> Identification:
-    """Name what a black box does: profiles, rounding, overflow, subnormals, double rounding.
+def identify(
+    function: Function, fmt: str | Format | BlockFormat, /, *, source: Any = "float32", level: int = 1,
+    tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
+) -> Identification | BlockIdentification:  # fmt: skip
+    """Name what a black box does: profiles, rounding, overflow, subnormals, double rounding; or block recipes.
 
     Parameters
     ----------
     function : callable
         As for `check_cast`.
-    fmt : str or Format
-        The element format it casts to.
+    fmt : str, Format or BlockFormat
+        The format it casts to. For a block format all recipes with its elements, blocks and scale format are tried, on
+        the blocks of `boundary_inputs` and on 2048 random ones.
     source : str or dtype
         Of the inputs. Only sources wider than an intermediate format can tell that it is there.
     level : int
         Of `boundary_inputs`.
+    tensor_amax, scale, eps, amax_history
+        What the black box of a block format takes into account, as for `fpformats.encode_blocks`.
 
     Returns
     -------
     Identification
+        For a block format a `BlockIdentification`.
 
     Raises
     ------
@@ -134,10 +144,16 @@ def identify(function: Function, fmt: str | Format, /, *, source: Any = "float32
     ({'rounding': 'toward_zero', 'overflow': 'nonfinite'}, ())
     >>> box.counterexamples["rounding='nearest_even'"]
     'x = ~0.000976562616415 = 0x3a800001 (fp32) gives 0x00 = 0 0000 000 = 0, not 0x01 = 0 0000 001 = 0.001953125'
+    >>> identify(lambda x: fp.encode_blocks(x, "nvfp4_torchao"), "nvfp4").recipes
+    ('nvfp4_torchao',)
     """
-    row, kind = get_element(fmt), source_format(source)
+    row, kind = get(fmt), source_format(source)
     if level not in (1, 2):
         raise ValueError(f"level={level!r}: 1 or 2 was expected")
+    given = {"tensor_amax": tensor_amax, "scale": scale, "eps": eps, "amax_history": amax_history}
+    if isinstance(row, BlockFormat):
+        return identify_blocks(function, row, kind, level, given)
+    refuse_given(row, given)
     numbers = Source(boundary_bits(row, kind, level), kind)
     got = call(function, Chunk(kind, numbers.bits.copy), numbers.bits.copy(), row)
     nans = is_nan(numbers.bits, kind)

@@ -13,7 +13,7 @@ from ..explore.words import fields, text
 from ..format import Format
 from .case import Case
 from .lines import FAR, ulp_distance
-from .search import Verdict, likely
+from .search import Verdict, likely, partly
 from .source import Source
 
 __all__ = ["describe", "difference_lines", "value_text", "verdict_lines"]
@@ -86,10 +86,11 @@ def difference_lines(case: Case, i: int, where: str) -> list[str]:
     ]
 
 
-def verdict_lines(verdicts: tuple[Verdict, ...]) -> list[str]:
-    """The likely cause, or causes."""
+def verdict_lines(verdicts: tuple[Verdict, ...], part: tuple[Verdict, ...] = ()) -> list[str]:
+    """The likely cause, or causes; where there is none, what explains a part of the differences."""
     if not verdicts:
-        return ["  likely cause: none of the known ones explains every difference"]
+        said = [f"    of some: {one.cause} ({one.explained})" for one in part]
+        return ["  likely cause: none of the known ones explains every difference", *said]
     if len(verdicts) == 1:
         one = verdicts[0]
         rest = "and agrees elsewhere" if not one.broken else f"but would also change {one.broken} that are right"
@@ -107,6 +108,23 @@ def _telling(case: Case, differ: NDArray[np.intp]) -> list[int]:
     unlike = np.sort(np.unique(pairs, axis=1, return_index=True)[1])[:SHOWN]
     more = np.setdiff1d(np.arange(min(some.size, 2 * SHOWN)), unlike)[: SHOWN - unlike.size]
     return [int(i) for i in some[np.sort(np.concatenate([unlike, more]))]]
+
+
+def _plainest(case: Case, differ: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The differences, those of plain numbers first: between 1/64 and 64 if there are any, few ones, and positive."""
+    if case.source is None:
+        return differ
+    with np.errstate(all="ignore"):
+        x = np.abs(case.source.take(differ).wide())
+        plain = np.isfinite(x) & (x > 0)
+        mantissa, exponent = np.frexp(np.where(plain, x, 1.0))
+    digits = (mantissa * 2.0**53).astype(np.int64)
+    ones = 53 - np.frexp((digits & -digits).astype(np.float64))[1]
+    away = np.where(plain, np.maximum(np.abs(exponent) - 6, 0), 1 << 12)
+    order: NDArray[np.intp] = np.lexsort(
+        [np.abs(exponent - 1), ones, np.signbit(case.source.take(differ).wide()), away]
+    )
+    return differ[order]
 
 
 def _kinds(case: Case) -> str:
@@ -139,8 +157,8 @@ def describe(
     total, wrong = total or equal.size, wrong or differ.size
     share = f"{100 * wrong / total:.3g}%"
     lines = [f"{title or case.fmt.name}: {wrong} of {total} codes differ, {share}{_kinds(case.take(differ))}"]
-    lines += verdict_lines(verdicts)
-    for i in _telling(case, differ):
+    lines += verdict_lines(verdicts, () if verdicts else partly(case, equal, nan, places=places))
+    for i in _telling(case, differ if places else _plainest(case, differ)):
         index = [int(j) for j in np.unravel_index(i, case.shape)] if case.shape else []
         lines += difference_lines(case, i, f"element {index}" if index and places else "input")
     if wrong > SHOWN:

@@ -15,7 +15,7 @@ from .causes import causes
 from .lines import is_nan, magnitudes, same
 from .source import Source
 
-__all__ = ["Verdict", "infer_rules", "likely", "spread"]
+__all__ = ["Verdict", "infer_rules", "likely", "partly", "spread"]
 
 #: differences, and equal elements, that are looked at; so many differences first, as most causes explain none
 WRONG, RIGHT, FIRST = 1 << 15, 1 << 20, 256
@@ -152,6 +152,20 @@ class _Search:
             left &= ~best[3]
         return () if left.any() else tuple(chosen)
 
+    def partly(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
+        """Causes that explain the most, where some differences stay unexplained."""
+        left = np.ones(self.bad.actual.size, bool)
+        chosen: list[Verdict] = []
+        for _ in range(TOGETHER):
+            gains = [(int((fits & left).sum()), -self.broken(cause), i) for i, (cause, fits) in enumerate(part)]
+            able = [(gain, broken, -i) for gain, broken, i in gains if gain and -broken * CREDIBLE <= gain]
+            if not able:
+                break
+            gain, broken, i = max(able)
+            chosen.append(Verdict(part[-i][0].name, round(gain * self.count / left.size), -broken))
+            left &= ~part[-i][1]
+        return tuple(chosen)
+
     def one_after_another(self, part: list[tuple[Cause, NDArray[np.bool_]]]) -> tuple[Verdict, ...]:
         """One of the causes that explain most, and another that acts on what it gives; () where no two do."""
         first = sorted((cause for cause, _ in part if not cause.places), key=self._gain(part), reverse=True)[:TOP]
@@ -188,3 +202,10 @@ def likely(case: Case, equal: NDArray[np.bool_], nan: str, *, places: bool = Tru
     if several and not any(verdict.broken for verdict in several):
         return several
     return one or several or search.one_after_another(sharp) or search.one([pair for pair in part if pair[0].vague])
+
+
+def partly(case: Case, equal: NDArray[np.bool_], nan: str, *, places: bool = True) -> tuple[Verdict, ...]:
+    """What explains the most differences, where `likely` has nothing to say."""
+    search = _Search(case, equal, nan, places)
+    part = [(cause, fits) for cause in search.rows if not cause.vague and (fits := search.fits(cause)) is not None]
+    return search.partly(part)

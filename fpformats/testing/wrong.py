@@ -24,6 +24,7 @@ __all__ = [
     "clamped_lower",
     "clamped_up_to_next",
     "first_to",
+    "half_added",
     "half_up",
     "no_carry",
     "no_gradual",
@@ -74,19 +75,25 @@ def no_sticky(x: Array, case: Case) -> Array | None:
     return np.asarray(quantize(x, _cut(case, 1), rounding="toward_zero", overflow="propagate"))
 
 
-def no_carry(codes: Array, case: Case) -> Array | None:
-    """Rounded up into the next binade, but in the old one's exponent field."""
-    fmt = case.fmt
-    wide = _wide(fmt)
-    if wide is None or not fmt.mantissa_bits:
-        return None
-    assert case.source is not None
-    cut, full = (magnitudes(case.source.encode(wide, Rules(mode, case.rules.overflow)), wide)[0]
-                 for mode in ("toward_zero", case.rules.rounding))  # fmt: skip
-    mantissa = np.uint64((1 << fmt.mantissa_bits) - 1)
-    carried = (cut < full) & ((full & mantissa) == 0) & ((cut & ~mantissa) <= np.uint64(fmt.max_code))
-    lost = (cut & ~mantissa).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
-    return np.where(carried & np.isfinite(case.source.wide()), lost, codes)
+def no_carry(*, odd: bool) -> Callable[[Array, Case], Array | None]:
+    """Rounded up into the next binade, but in the old one's exponent field; or only where that field is odd."""
+
+    def of(codes: Array, case: Case) -> Array | None:
+        fmt = case.fmt
+        wide = _wide(fmt)
+        if wide is None or not fmt.mantissa_bits:
+            return None
+        assert case.source is not None
+        cut, full = (magnitudes(case.source.encode(wide, Rules(mode, case.rules.overflow)), wide)[0]
+                     for mode in ("toward_zero", case.rules.rounding))  # fmt: skip
+        mantissa = np.uint64((1 << fmt.mantissa_bits) - 1)
+        carried = (cut < full) & ((full & mantissa) == 0) & ((cut & ~mantissa) <= np.uint64(fmt.max_code))
+        if odd:
+            carried &= (cut & (mantissa + np.uint64(1))) != 0
+        lost = (cut & ~mantissa).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
+        return np.where(carried & np.isfinite(case.source.wide()), lost, codes)
+
+    return of
 
 
 # --- small and large numbers ------------------------------------------------------------------------
@@ -134,6 +141,21 @@ def clamped_lower(codes: Array, case: Case) -> Array | None:
     limit = got[numbers].max()
     kept = np.minimum(due, limit).astype(codes.dtype) | (codes & codes.dtype.type(fmt.sign_bit))
     return np.where(is_nan(codes, fmt), codes, kept)
+
+
+def half_added(codes: Array, case: Case) -> Array | None:
+    """Below the smallest normal number: half is added to |x| over the step in float32, and what is whole is taken."""
+    fmt = case.fmt
+    if not fmt.exponent_bits or not fmt.subnormals or not fmt.has_zero:
+        return None
+    assert case.source is not None
+    x = case.source.wide()
+    size = np.abs(x)
+    lines = np.floor(
+        (np.where(size < float(fmt.smallest_normal), size, 0) / tiny(fmt)).astype(np.float32) + np.float32(0.5)
+    )
+    made = with_sign(0, codes, np.signbit(x), fmt) | lines.astype(codes.dtype)
+    return np.where(size < float(fmt.smallest_normal), made, codes)
 
 
 def _overflows(case: Case) -> NDArray[np.bool_]:
