@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -70,7 +71,9 @@ def test_terminal(line, folder, monkeypatch, capsys):
     out = Path(arguments[arguments.index("--out") + 1])
     weights = np.load("weights.npy")
     if out.suffix == ".memh":
-        assert re.fullmatch(r"(//.*\n)?([0-9a-f]{8}_[0-9a-f]{2}\n)+", out.read_text())
+        assert re.fullmatch(r"(//.*\n)*([0-9a-f]{8}_[0-9a-f]{2}\n)+", out.read_text())
+    elif out.suffix == ".json":
+        assert json.loads(out.read_text())["format"]["name"] == "nvfp4_te"
     elif out.suffix == ".npz":
         assert BlockArray.load(out).shape == weights.shape
     else:

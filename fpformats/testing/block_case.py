@@ -85,7 +85,8 @@ class BlockCase:
         y = np.empty(flat.size, np.uint32)
         a = amaxes_of(ready.blocks, fmt.amax_nan)
         with np.errstate(all="ignore"):
-            _, _, f = scaling.scales(a, 0, 0)
+            stored, _, f = scaling.scales(a, 0, 0)
+            f = scaling.factors_of(stored) if f is None else f
             scaling.recipe.scaled(engine.blocks_kernel(flat.size), flat, y, f, ready.blocks.shape[1])
         joined = ready.tiling.join(y.reshape(ready.blocks.shape))
         return Source(np.ascontiguousarray(joined).reshape(-1), get_element("fp32"))
