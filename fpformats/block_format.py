@@ -25,20 +25,21 @@ class BlockFormat:
     even; ``d(...)`` rounds once more to the input's own type, and ``f64(...)`` computes inside in binary64 and rounds
     once to binary32. Their names:
 
-    ====  ==================================================================================================
-    lo    the least number of a block that has a zero point, at most 0; hi: its largest, at least 0
-    p     its zero point
-    a     the block's `statistic`: its amax, the largest magnitude
-    G     the tensor's amax (or a row's)
-    z     the second level's scalar, made of G
-    v     what the scale is made of
-    s     the scale as `y` uses it: the decoded code, or v where scales are binary32
-    t     the scale as it is stored
-    x, q  an element on its way in; an element's value on its way out
-    eps   an argument of the caller's; 0 by default
-    MAX, DMAX, DEPS    the largest binary32 number; the largest number and the epsilon of the input's type
-    DROOT              the square root of the smallest normal number of the input's type
-    ====  ==================================================================================================
+    ==========  ==========================================================================================
+    a           the block's `statistic`: its amax, the largest magnitude
+    lo, hi      the least and the largest number, 0 among them, of a block that has a zero point
+    p           its zero point
+    G           the tensor's amax (or a row's)
+    z           the second level's scalar, made of G
+    v           what the scale is made of
+    s           the scale as `y` uses it: the decoded code, or v where scales are binary32
+    t           the scale as it is stored
+    x, q        an element on its way in; an element's value on its way out
+    eps         an argument of the caller's; 0 by default
+    MAX         the largest binary32 number
+    DMAX, DEPS  the largest number and the epsilon of the input's type
+    DROOT       the square root of the smallest normal number of the input's type
+    ==========  ==========================================================================================
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class BlockFormat:
         Whether an element is the first of the values with the least binary32 difference: another one than the nearest
         only where x is so large beside its scale that the differences are rounded to one.
     argmin_of : str
-        What the differences are taken from: ``x`` for |q s - x|, ``y`` for |q - y|.
+        What the differences are taken from: ``x`` for ``|q s - x|``, ``y`` for ``|q - y|``.
     select : str
         4over6: what the two candidates' errors are made of, ``mae`` or ``mse``.
     order : str

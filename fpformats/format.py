@@ -238,10 +238,12 @@ class Format:
 
     @_fact
     def has_inf(self) -> bool:
+        """Whether there are infinities."""
         return self.inf_codes == 1
 
     @_fact
     def has_negative_zero(self) -> bool:
+        """Whether -0 has a code of its own."""
         return self.signed and self.has_zero and self.negative_zero and not self.twos_complement
 
     @_fact
@@ -251,6 +253,7 @@ class Format:
 
     @_fact
     def has_nan(self) -> bool:
+        """Whether there is a NaN."""
         return bool(self.nan_codes) or self.nan_at_sign
 
     @_fact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import compatibility
@@ -190,7 +191,14 @@ def recipes_page() -> str:
     return "".join(parts)
 
 
+def module_page(name: str) -> str:
+    """Sphinx's page of a module that is loaded on first use."""
+    directive = f"```{{eval-rst}}\n.. automodule:: fpformats.{name}\n   :members:\n```\n"
+    return NOTE + f"# Package fpformats.{name}\n\n{directive}"
+
+
 PAGES = {
+    **{f"api/{name}.md": partial(module_page, name) for name in fp._MODULES},
     "recipes.md": recipes_page,
     "formats.md": formats_page,
     "who-does-what.md": profiles_page,

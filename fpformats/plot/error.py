@@ -25,7 +25,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def error(x: Any, formats: Iterable[AnyFormat] | AnyFormat, *, ax: Axes | None = None) -> Axes:
-    """The relative error |x - q| / |x| of a tensor's numbers against |x|, both on axes of powers of two.
+    """The relative error ``|x - q| / |x|`` of a tensor's numbers against ``|x|``, both on axes of powers of two.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def error(x: Any, formats: Iterable[AnyFormat] | AnyFormat, *, ax: Axes | None =
     Returns
     -------
     matplotlib.axes.Axes
-        x is |x|, y has no unit: 1 is the error of a number that became zero.
+        x is ``|x|``, y has no unit: 1 is the error of a number that became zero.
 
     Raises
     ------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..block_format import BlockFormat
-from ..explore.explanation import text
+from ..explore.words import text
 from ..registry import get_element
 from .block_answer import Answer
 from .block_case import BlockCase
