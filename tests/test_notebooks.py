@@ -9,6 +9,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,24 +20,24 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 NAMES = ["01-range-and-spacing", "02-rounding-ties-overflow", "03-block-scaling", "04-mixed-precision", "05-oracle"]
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="not in a checkout")
 
-#: (what, notebook, assertions)
-WORKED: list[tuple[str, int, list[str]]] = [
+#: (what, the cells that assert it, the assertions)
+WORKED: list[tuple[str, str, list[str]]] = [
     # the toy format: two fraction bits, exponents -2 ... 2, normal numbers only
-    ("toy: its values", 1, ["values[values > 0].tolist() == positive"]),
-    ("toy: 3 = (1.10)_2 2^1", 1, ["three.bits.kept == '1.10'", "three.bits.exponent == 1"]),
-    ("toy: 2, 2.5, 3, 3.5", 1, ["values[(values >= 2) & (values < 4)].tolist() == [2, 2.5, 3, 3.5]"]),
-    ("toy: neighbours of 3", 1, ["fp.next_down(3, toy) == 2.5", "fp.next_up(3, toy) == 3.5"]),
-    ("toy: 3.1 is 3, and adding 0.1 to 3 changes nothing", 1, ["fp.quantize(3.1, toy) == 3", "total == 3"]),
-    ("toy: largest 7, 8 out of range", 1, ["toy.max == 7", "fp.quantize(8, toy) == 7"]),
+    ("toy: its values", "range-04", ["values[values > 0].tolist() == positive"]),
+    ("toy: 3 = (1.10)_2 2^1", "range-09", ["three.bits.kept == '1.10'", "three.bits.exponent == 1"]),
+    ("toy: 2, 2.5, 3, 3.5", "range-11", ["values[(values >= 2) & (values < 4)].tolist() == [2, 2.5, 3, 3.5]"]),
+    ("toy: neighbours of 3", "range-11", ["fp.next_down(3, toy) == 2.5", "fp.next_up(3, toy) == 3.5"]),
+    ("toy: 3.1 is 3, and adding 0.1 to 3 changes nothing", "range-13", ["fp.quantize(3.1, toy) == 3", "total == 3"]),
+    ("toy: largest 7, 8 out of range", "range-16", ["toy.max == 7", "fp.quantize(8, toy) == 7"]),
     (
         "a wider exponent admits 8 and does not refine the spacing",
-        1,
+        "range-18",
         ["fp.quantize(8, wider) == 8", "fp.spacing(3, wider) == fp.spacing(3, toy) == 0.5"],
     ),
     # small next to large
     (
         "bf16: resolution 2^-8, an update of 1e-4 to 1 is lost",
-        4,
+        "mixed-45",
         [
             "fp.spacing(1.0, 'bf16') / 2 == 2 ** (-8)",
             "fp.quantize(1 + 0.0001, 'bf16') == 1",
@@ -46,22 +47,22 @@ WORKED: list[tuple[str, int, list[str]]] = [
     # loss scaling
     (
         "fp16's least subnormal, and a smaller gradient that vanishes",
-        4,
+        "mixed-09",
         ["f\"{smallest['fp16']:.2e}\" == '5.96e-08'", "fp.quantize(1e-08, 'fp16') == 0"],
     ),
     (
         "S rescues it, unscaled in float32 and not in fp16",
-        4,
+        "mixed-13 mixed-15",
         [
             "scaled > 0",
             "abs(unscaled - gradient) / gradient < 2 ** (-11)",
             "fp.quantize(scaled / S, 'fp16') == 0",
         ],
     ),
-    ("an infinity poisons an update", 4, ["weight == -np.inf"]),
+    ("an infinity poisons an update", "mixed-11", ["weight == -np.inf"]),
     (
         "dynamic: from 2^16, halved and skipped at an overflow, doubled after 2000 good steps in a row",
-        4,
+        "mixed-23 mixed-25",
         [
             "next_scale(2.0 ** 16, 5, finite=False) == (2.0 ** 15, 0)",
             "next_scale(2.0 ** 16, 1998, finite=True) == (2.0 ** 16, 1999)",
@@ -71,7 +72,7 @@ WORKED: list[tuple[str, int, list[str]]] = [
     ),
     (
         "bf16 needs none: its range is float32's",
-        4,
+        "mixed-09 mixed-21",
         [
             "fp.get('bf16').smallest_normal == fp.get('fp32').smallest_normal",
             "np.mean(fp.quantize(many, 'bf16') > 0) == 1",
@@ -79,7 +80,7 @@ WORKED: list[tuple[str, int, list[str]]] = [
     ),
     (
         "two micro-batches: losses, gradients, halves, sum, update",
-        4,
+        "mixed-27 mixed-29",
         [
             "losses == [0.5, 4.5]",
             "gradients == [1, 9]",
@@ -88,30 +89,34 @@ WORKED: list[tuple[str, int, list[str]]] = [
             "w - 0.1 * total == 0.5",
         ],
     ),
-    ("with S = 8", 4, ["parts == [4, 36]", "accumulated == 40", "accumulated / S == 5"]),
+    ("with S = 8", "mixed-31", ["parts == [4, 36]", "accumulated == 40", "accumulated / S == 5"]),
     (
         "S stays over the cycle, unscaled after the last: else 0.5 meets 36",
-        4,
+        "mixed-33 mixed-37",
         ["(parts[0] / S, parts[1]) == (0.5, 36)", "(parts[0] / S + parts[1]) / S != 5", "changed == 4.75 != 5"],
     ),
-    ("unweighted: 10, a doubled update", 4, ["sum(gradients) == 10 == 2 * total"]),
+    ("unweighted: 10, a doubled update", "mixed-35", ["sum(gradients) == 10 == 2 * total"]),
     (
         "0.6 S overflows fp16 from 2^17 on",
-        4,
+        "mixed-25",
         ["np.isfinite(fp.quantize(0.6 * 2 ** 16, 'fp16'))", "fp.quantize(0.6 * 2 ** 17, 'fp16') == np.inf"],
     ),
     # valid tokens
     (
         "n_j / N, not 1 / (number of micro-batches)",
-        4,
+        "mixed-39",
         ["right == weighted == 2.5", "mean_of_means == 2.4 != right"],
     ),
-    ("an empty micro-batch contributes zero", 4, ["weighted_mean([*batches, []]) == weighted_mean(batches) == 2.5"]),
-    ("80 useful tokens a second, 100 positions", 4, ["(3 + 5) / seconds == 80", "(5 + 5) / seconds == 100"]),
+    (
+        "an empty micro-batch contributes zero",
+        "mixed-41",
+        ["weighted_mean([*batches, []]) == weighted_mean(batches) == 2.5"],
+    ),
+    ("80 useful tokens a second, 100 positions", "mixed-43", ["(3 + 5) / seconds == 80", "(5 + 5) / seconds == 100"]),
     # memory
     (
         "GPT-2 Large: 21 million each, 84 MB a layer, 3.0 GB, 96 GB",
-        4,
+        "mixed-64",
         [
             "n_hidden * T * d == n_score * H * T ** 2 == 20971520",
             "round(activation_bytes(2, B=1, layers=1) / 1000000.0) == 84",
@@ -121,7 +126,7 @@ WORKED: list[tuple[str, int, list[str]]] = [
     ),
     (
         "half the bits, half of that; master weight and moments stay",
-        4,
+        "mixed-66 mixed-68",
         [
             "activation_bytes(1, B=32) == activation_bytes(2, B=32) / 2",
             "bytes_per_parameter(copy=2, gradient=2) == 16",
@@ -140,9 +145,9 @@ def sources(name: str, kind: str = "code") -> list[tuple[str, str]]:
     return [(cell["id"], "".join(cell["source"])) for cell in notebook(name)["cells"] if cell["cell_type"] == kind]
 
 
-def assertions(name: str) -> list[str]:
-    """What is asserted in its cells, outside of functions that nobody might call."""
-    trees = [ast.parse(source) for _, source in sources(name)]
+def assertions(name: str, cells: Iterable[str] | None = None) -> list[str]:
+    """What is asserted in its cells (all or these), outside of functions that nobody might call."""
+    trees = [ast.parse(source) for cell, source in sources(name) if cells is None or cell in cells]
     hidden = {
         id(inner)
         for tree in trees
@@ -203,9 +208,10 @@ def test_no_claim_alone(name):
     assert all(kind == "code" and "assert " in source for kind, source in answers)
 
 
-@pytest.mark.parametrize(("what", "number", "expected"), WORKED, ids=[row[0] for row in WORKED])
-def test_worked_values_are_asserted(what, number, expected):
-    found = assertions(NAMES[number - 1])
+@pytest.mark.parametrize(("cells", "expected"), [row[1:] for row in WORKED], ids=[row[0] for row in WORKED])
+def test_worked_values_are_asserted(cells, expected):
+    name = next(name for name in NAMES if name.split("-")[1] == cells.split("-")[0])
+    found = assertions(name, cells.split())
     for text in expected:
         assert ast.unparse(ast.parse(text, mode="eval")) in found
 
