@@ -80,7 +80,7 @@ def cells_html(cells: Sequence[Sequence[str]], html_columns: Sequence[int] = ())
         ]
         return f'<tr style="background:none">{"".join(shown)}</tr>'
 
-    body = "".join(row("td", one, "border:0") for one in cells[1:])
+    body = "".join(row("td", one, "border:0;white-space:nowrap") for one in cells[1:])
     return (
         '<table style="border-collapse:collapse;color:inherit">'
         f"<thead>{row('th', cells[0], line)}</thead><tbody>{body}</tbody></table>"
