@@ -6,7 +6,14 @@ import os
 from collections.abc import Callable
 from types import ModuleType
 
+import hypothesis
 import pytest
+
+# how long an example takes says more about what else the machine does; speed is for benchmarks/
+hypothesis.settings.register_profile(
+    "any_machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any_machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
