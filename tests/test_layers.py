@@ -61,6 +61,14 @@ def test_imports_go_down():
                 assert other == "__version__", f"{path.name} imports {other}, which has no layer"
 
 
+def test_architecture_names_the_layers():
+    page = PACKAGE.parent / "docs" / "architecture.md"
+    if not page.exists():
+        pytest.skip("docs/ is not beside the tests: not a checkout")
+    block = page.read_text("utf-8").split("```")[1].strip("\n").splitlines()
+    assert [tuple(line.split()) for line in block if not line.startswith(" ")] == list(LAYERS)
+
+
 def test_reference_and_kernels_share_only_rows():
     assert imports(PACKAGE / "reference.py") == {"format", "registry", "rounding"}
     for path in (PACKAGE / "kernels").glob("*.py"):

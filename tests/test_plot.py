@@ -661,14 +661,16 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.mark.skipif(not (ROOT / "tools").is_dir(), reason="not in a checkout")
 def test_figures_are_small_and_used():
     pictures = runpy.run_path(str(ROOT / "tools" / "make_figures.py"))["PICTURES"]
+    drawings = runpy.run_path(str(ROOT / "tools" / "make_drawings.py"))["DRAWINGS"]
     found = {path.name: path for path in (ROOT / "docs" / "figures").iterdir()}
-    assert set(found) == {f"{name}.svg" for name in pictures}
+    assert set(found) == {f"{name}.svg" for name in pictures} | set(drawings)
     page = (ROOT / "docs" / "plot.md").read_text()
+    pages = page + "".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("index", "architecture"))
     for name, path in found.items():
         text = path.read_text()
         assert len(text) < 100_000
         assert "<metadata>" not in text
-        assert f"figures/{name}" in page
+        assert f"figures/{name}" in (pages if name in drawings else page)
 
 
 @pytest.mark.slow

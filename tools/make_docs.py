@@ -45,7 +45,8 @@ def formats_page() -> str:
         ]
         rows.append([
             f"`{fmt.name}`", str(fmt.bits), f"{'1' if fmt.signed else '0'}-{fmt.nexp}-{fmt.nmant}", str(fmt.bias),
-            number(fmt.max), number(fmt.smallest_normal), number(fmt.smallest_subnormal), number(fmt.eps),
+            number(fmt.max), number(fmt.smallest_normal) if fmt.nexp else "none", number(fmt.smallest_subnormal),
+            "none" if fmt.eps is None else number(fmt.eps),
             ", ".join(filter(None, specials)) or "none", fmt.clause,
         ])  # fmt: skip
     names = [[f"`{name}`", ", ".join(f"`{a}`" for a, n in ALIASES.items() if n == name)] for name in FORMATS]

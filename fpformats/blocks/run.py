@@ -2,8 +2,9 @@
 
     x -> blocks -> [amax] -> v -> scale's code -> s -> y = x * f(s) -> element's code (or value * what it decodes with)
 
-Chunks of blocks stay in cache: three light passes over numbers (`engine.blocks_kernel` twice, the element's own cast
-once) and NumPy over the scales between them.
+Chunks of blocks stay in cache: two passes over numbers (`engine.blocks_kernel`: amaxes, then scaling and rounding in
+one loop) and NumPy over the scales between them. Where one loop cannot do it, scaling, the element's own cast and
+scaling back are a pass each.
 """
 
 from __future__ import annotations
