@@ -317,6 +317,29 @@ def test_decoding_nvfp4_by_definition() -> None:
     same_bits(fp.BlockArray(codes, scales, "nvfp4_torchao_onelevel").decode(), q * s)
 
 
+@pytest.mark.parametrize("name", ["mxfp8", "nvfp4_direct", "fp8_e4m3_1x128_te_fp32scale", "mxfp4_ggml"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_decoding_from_any_memory(name: str, axis: int) -> None:
+    """Codes and scales with gaps, backwards, read-only and misaligned ones are what their copies are."""
+    fp.warmup()  # compiled kernels look at addresses only
+
+    def forms(x: np.ndarray) -> list[np.ndarray]:
+        gaps, read_only = np.zeros((*x.shape[:-1], 2 * x.shape[-1]), x.dtype), x.copy()
+        gaps[..., ::2] = x
+        read_only.flags.writeable = False
+        shifted = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+        return [gaps[..., ::2], x[::-1].copy()[::-1], np.asfortranarray(x), read_only, shifted]
+
+    for shape in ((1280,), (128, 256)):
+        made = fp.encode_blocks(numbers(13, *shape), name, axis=axis)
+        expected = made.decode()
+        for codes in forms(made.codes):
+            for scales in forms(made.scales):
+                array = fp.BlockArray(codes, scales, name, axis=axis)
+                same_bits(array.decode(), expected)
+                same_bits(array.decode(out=np.empty(shape, np.float32)), expected)
+
+
 def test_decode_to_other_types() -> None:
     made = fp.encode_blocks(numbers(11, 2, 32), "mxfp8")
     for dtype in (np.float16, np.float64):
