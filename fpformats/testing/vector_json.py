@@ -67,7 +67,7 @@ def _codes(vector: Any, fields: tuple[Field, ...], place: str) -> list[list[int]
     made = []
     for field in fields:
         value = vector.get(field.name)
-        texts = value if isinstance(value, list) else [value]
+        texts: list[Any] = value if isinstance(value, list) else [value]
         try:
             if len(texts) != field.count or not all(isinstance(text, str) for text in texts):
                 raise ValueError  # also a number, which is decimal
