@@ -223,7 +223,7 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         ),
         roundings,
         tuple(_element(ready.scaling, float(w), int(code)) for w, code in zip(y, codes, strict=True)),
-        f"one number is a block of its own; give the numbers of the block as a list, {upto}" if alone and most != 1 else "",
+        f"one number is a block of its own; give its numbers as a list, {upto}" if alone and most != 1 else "",
     )
 
 
