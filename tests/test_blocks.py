@@ -1047,6 +1047,19 @@ def test_decode_into_out(recipe, dtype):
         made.decode(out=np.empty((48, 70), np.float64))
 
 
+@pytest.mark.parametrize("part", ["codes", "scales", "tensor_scale"])
+def test_decode_does_not_overwrite_what_it_reads(part: str) -> None:
+    made = fp.encode_blocks(numbers(14, 2, 256), "nvfp4")
+    given = {each: getattr(made, each) for each in ("codes", "scales", "tensor_scale")}
+    room = np.zeros(made.shape, np.float32)
+    inside = room.reshape(-1).view(given[part].dtype)[: given[part].size].reshape(given[part].shape)
+    inside[...] = given[part]
+    array = fp.BlockArray(**given | {part: inside}, format="nvfp4")
+    with pytest.raises(ValueError, match="out overlaps"):
+        array.decode(out=room)
+    same_bits(array.decode(), made.decode())
+
+
 @pytest.mark.parametrize("offset", [0, 1, 5, 16])
 @pytest.mark.parametrize(
     "recipe", ["mxfp8", "nvfp4_direct", "fp8_e4m3_1x128_torchao_blockwise", "fp8_e4m3_row_torchao"]

@@ -214,6 +214,7 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
     codes, values = made.codes.reshape(-1), made.decode().reshape(-1)
     rows = zip(numbers, y, codes, decode(codes, fmt.element), values, strict=True)
     upto = "as many as the tensor has" if most is None else f"up to {most}"
+    note = f"one number is a block of its own; give the numbers of the block as a list, {upto}"
     return BlockExplanation(
         fmt,
         tuple(steps),
@@ -223,7 +224,7 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         ),
         roundings,
         tuple(_element(ready.scaling, float(w), int(code)) for w, code in zip(y, codes, strict=True)),
-        f"one number is a block of its own; give its numbers as a list, {upto}" if alone and most != 1 else "",
+        note if alone and most != 1 else "",
     )
 
 
