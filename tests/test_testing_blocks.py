@@ -137,12 +137,12 @@ def test_functions_that_are_no_quantizers(function, message):
 
 @pytest.mark.parametrize("x", [np.float32(3), 3.0, np.zeros((), np.float32)])
 def test_one_number_is_no_array_of_blocks(x):
-    with pytest.raises(ValueError, match="x is one number, .*; an array of blocks was expected"):
+    with pytest.raises(ValueError, match=r"x is one number, .*; an array of blocks was expected"):
         check_cast(lambda x: fp.encode_blocks(x, "mxfp4"), "mxfp4", x=x)
 
 
 def test_the_argument_is_named():
-    with pytest.raises(ValueError, match="^nan_codes='bits': one of class, exact was expected"):
+    with pytest.raises(ValueError, match=r"^nan_codes='bits': one of class, exact was expected"):
         check_cast(lambda x: fp.encode_blocks(x, "mxfp4"), "mxfp4", nan_codes="bits")
 
 
