@@ -797,6 +797,20 @@ def test_blocks_larger_than_a_chunk() -> None:
     assert whole.scales.tolist() == [[np.float32(448.0 / 3e4)]]
 
 
+@pytest.mark.parametrize("more", [8, 16])
+@pytest.mark.parametrize("name", ["fp8_e4m3_tensor_torchao", "fp8_e4m3_tensor_te", "int8_tensor_absmax"])
+def test_a_block_of_a_chunk_and_a_rest(name: str, more: int) -> None:
+    """The rest, which the loops of sixteens may not take, is what it is alone with the same amax."""
+    x = np.resize(numbers(34, 4096), (1 << 19) + more)
+    x[-1], x[-2] = 1e4, -0.0
+    made, rest = fp.encode_blocks(x, name), fp.encode_blocks(x[-40:], name)
+    same_bits(made.scales, rest.scales)
+    same_bits(made.codes[-40:], rest.codes)
+    same_bits(made.codes[:4096], fp.encode_blocks(np.append(x[:4096], x[-1]), name).codes[:-1])
+    same_bits(made.decode()[-40:], rest.decode())
+    same_bits(fp.quantize(x, name), made.decode())
+
+
 def test_threads_of_the_caller() -> None:
     """Calls at the same time do not disturb each other."""
     xs = [numbers(33 + i, 64, 512) for i in range(4)]
