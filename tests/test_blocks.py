@@ -811,6 +811,14 @@ def test_a_block_of_a_chunk_and_a_rest(name: str, more: int) -> None:
     same_bits(fp.quantize(x, name), made.decode())
 
 
+def test_seeded_words_go_on_from_chunk_to_chunk() -> None:
+    """A number's random word is that of its place, also where a chunk of odd rows begins."""
+    x = np.resize(numbers(35, 4099), (1100, 1001))
+    made = fp.encode_blocks(x, "fp8_e4m3_row_torchao", rounding="stochastic", rng=7)
+    y = x * made.scales
+    same_bits(made.codes, fp.encode(y, "e4m3", overflow="saturate", rounding="stochastic", rng=7))
+
+
 def test_threads_of_the_caller() -> None:
     """Calls at the same time do not disturb each other."""
     xs = [numbers(33 + i, 64, 512) for i in range(4)]
