@@ -143,10 +143,11 @@ class Format:
             object.__setattr__(self, "nan_codes", (1 << m) - 1 if ieee else 0)
         if self.inf_codes is None:
             object.__setattr__(self, "inf_codes", 1 if ieee else 0)
-        if (self.nan_codes or 0) < 0 or self.inf_codes not in (0, 1) or self.max_line < self.min_line:
+        first = 1 if self.subnormals and self.has_zero else 1 << m  # the line of the least value above zero
+        if (self.nan_codes or 0) < 0 or self.inf_codes not in (0, 1) or self.max_line < first:
             raise ValueError(
                 f"Format({self.name!r}): nan_codes={self.nan_codes}, inf_codes={self.inf_codes}, "
-                f"emax={self.emax} leave no finite value"
+                f"emax={self.emax}, subnormals={self.subnormals} leave no finite value above zero"
             )
         if not self.has_zero and (self.signed or (self.subnormals and m)):
             raise ValueError(f"Format({self.name!r}): a format without zero is unsigned and has no subnormals")

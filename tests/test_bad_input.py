@@ -205,6 +205,10 @@ def test_random_bits():
         {"exponent_bits": 4, "mantissa_bits": 3, "has_zero": False},
         {"exponent_bits": 0, "mantissa_bits": 3, "subnormals": False},
         {"exponent_bits": 4, "mantissa_bits": 3, "twos_complement": True},
+        # zeros and infinities alone; what "max" was then, no code stood for
+        {"exponent_bits": 1, "mantissa_bits": 0},
+        {"exponent_bits": 1, "mantissa_bits": 2, "subnormals": False},
+        {"exponent_bits": 2, "mantissa_bits": 2, "emax": -1, "subnormals": False},
     ],
     ids=str,
 )

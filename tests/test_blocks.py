@@ -317,6 +317,29 @@ def test_decoding_nvfp4_by_definition() -> None:
     same_bits(fp.BlockArray(codes, scales, "nvfp4_torchao_onelevel").decode(), q * s)
 
 
+@pytest.mark.parametrize("name", ["mxfp8", "nvfp4_direct", "fp8_e4m3_1x128_te_fp32scale", "mxfp4_ggml"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_decoding_from_any_memory(name: str, axis: int) -> None:
+    """Codes and scales with gaps, backwards, read-only and misaligned ones are what their copies are."""
+    fp.warmup()  # compiled kernels look at addresses only
+
+    def forms(x: np.ndarray) -> list[np.ndarray]:
+        gaps, read_only = np.zeros((*x.shape[:-1], 2 * x.shape[-1]), x.dtype), x.copy()
+        gaps[..., ::2] = x
+        read_only.flags.writeable = False
+        shifted = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+        return [gaps[..., ::2], x[::-1].copy()[::-1], np.asfortranarray(x), read_only, shifted]
+
+    for shape in ((1280,), (128, 256)):
+        made = fp.encode_blocks(numbers(13, *shape), name, axis=axis)
+        expected = made.decode()
+        for codes in forms(made.codes):
+            for scales in forms(made.scales):
+                array = fp.BlockArray(codes, scales, name, axis=axis)
+                same_bits(array.decode(), expected)
+                same_bits(array.decode(out=np.empty(shape, np.float32)), expected)
+
+
 def test_decode_to_other_types() -> None:
     made = fp.encode_blocks(numbers(11, 2, 32), "mxfp8")
     for dtype in (np.float16, np.float64):
@@ -774,6 +797,28 @@ def test_blocks_larger_than_a_chunk() -> None:
     assert whole.scales.tolist() == [[np.float32(448.0 / 3e4)]]
 
 
+@pytest.mark.parametrize("more", [8, 16])
+@pytest.mark.parametrize("name", ["fp8_e4m3_tensor_torchao", "fp8_e4m3_tensor_te", "int8_tensor_absmax"])
+def test_a_block_of_a_chunk_and_a_rest(name: str, more: int) -> None:
+    """The rest, which the loops of sixteens may not take, is what it is alone with the same amax."""
+    x = np.resize(numbers(34, 4096), (1 << 19) + more)
+    x[-1], x[-2] = 1e4, -0.0
+    made, rest = fp.encode_blocks(x, name), fp.encode_blocks(x[-40:], name)
+    same_bits(made.scales, rest.scales)
+    same_bits(made.codes[-40:], rest.codes)
+    same_bits(made.codes[:4096], fp.encode_blocks(np.append(x[:4096], x[-1]), name).codes[:-1])
+    same_bits(made.decode()[-40:], rest.decode())
+    same_bits(fp.quantize(x, name), made.decode())
+
+
+def test_seeded_words_go_on_from_chunk_to_chunk() -> None:
+    """A number's random word is that of its place, also where a chunk of odd rows begins."""
+    x = np.resize(numbers(35, 4099), (1100, 1001))
+    made = fp.encode_blocks(x, "fp8_e4m3_row_torchao", rounding="stochastic", rng=7)
+    y = x * made.scales
+    same_bits(made.codes, fp.encode(y, "e4m3", overflow="saturate", rounding="stochastic", rng=7))
+
+
 def test_threads_of_the_caller() -> None:
     """Calls at the same time do not disturb each other."""
     xs = [numbers(33 + i, 64, 512) for i in range(4)]
@@ -1022,6 +1067,19 @@ def test_decode_into_out(recipe, dtype):
         made.decode(out=np.empty((48, 71), np.float32))
     with pytest.raises(TypeError, match="dtype"):
         made.decode(out=np.empty((48, 70), np.float64))
+
+
+@pytest.mark.parametrize("part", ["codes", "scales", "tensor_scale"])
+def test_decode_does_not_overwrite_what_it_reads(part: str) -> None:
+    made = fp.encode_blocks(numbers(14, 2, 256), "nvfp4")
+    given = {each: getattr(made, each) for each in ("codes", "scales", "tensor_scale")}
+    room = np.zeros(made.shape, np.float32)
+    inside = room.reshape(-1).view(given[part].dtype)[: given[part].size].reshape(given[part].shape)
+    inside[...] = given[part]
+    array = fp.BlockArray(**given | {part: inside}, format="nvfp4")
+    with pytest.raises(ValueError, match="out overlaps"):
+        array.decode(out=room)
+    same_bits(array.decode(), made.decode())
 
 
 @pytest.mark.parametrize("offset", [0, 1, 5, 16])

@@ -206,6 +206,14 @@ def test_block_formats_of_what_is_not_finite():
     assert row.sqnr_db == -math.inf
 
 
+@pytest.mark.parametrize("name", ["nvfp4_te", "nvfp4_te_16x16", "mxfp4", "fp8_e4m3_row_torchao", "int8_tensor_absmax"])
+def test_an_infinity_in_a_block_is_no_warning(name):
+    """Warnings are errors here. All values of such a block may be infinite, and their differences NaN."""
+    row = fp.compare(np.array([np.inf, 1.0] * 8), name)[name]
+    assert row.count == 16
+    assert row.nan + row.inf == np.count_nonzero(~np.isfinite(fp.quantize(np.float32([np.inf, 1.0] * 8), name)))
+
+
 def test_chunks_must_match():
     with pytest.raises(ValueError, match="3 values and q has 2"):
         Accumulator("e4m3").update(np.ones(3), np.ones(2))

@@ -189,10 +189,17 @@ def test_stochastic_needs_its_bits():
         ("1/3", Fraction(1, 3)),
         ("0x1.8p1", Fraction(3)),
         (True, Fraction(1)),
+        (np.longdouble(1) / 3, Fraction(*(np.longdouble(1) / 3).as_integer_ratio())),
+        (np.longdouble("inf"), float("inf")),
     ],
 )
 def test_sources_are_exact(same, value):
     assert explain(same, "fp64").exact == value
+
+
+def test_minus_zero_of_any_type():
+    for zero in (-0.0, np.float16(-0.0), np.longdouble(-0.0)):
+        assert str(explain(zero, "e4m3").exact) == "-0.0"
 
 
 @pytest.mark.parametrize("bad", [[1.0, 2.0], np.ones(3), np.ones((1, 1)), 1j, None, np.complex64(1), b"1"])

@@ -90,6 +90,7 @@ def test_given_and_special() -> None:
     [
         ([1.0] * 17, "nvfp4", {}, ValueError, "x has 17 numbers; a block of nvfp4_te has at most 16"),
         ([1.0, 2.0], "fp8_e4m3_128x1_deepgemm", {}, ValueError, "x has 2 numbers along the axis"),
+        ([1.0] * 33, "mxfp8_e4m3_te_32x32", {}, ValueError, "x has 33 numbers along the axis; .* at most 32"),
         ([[1.0]], "nvfp4", {}, TypeError, "one number, or the numbers of one block, were expected"),
         ([], "nvfp4", {}, TypeError, "x is empty; one number, or the numbers of one block, were expected"),
         ([1.0], "nvfp4", {"nan": "zero"}, ValueError, "the recipe decides nan"),

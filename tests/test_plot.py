@@ -36,6 +36,7 @@ MANY = ["fp16", "bf16", "e4m3", "e5m2", "e3m2", "mxfp8", "mxfp6", "mxfp4", "nvfp
 CALLS = {
     "range_bars": lambda ax=None: fp.plot.range_bars(NINE, ax=ax),
     "range_bars data": lambda ax=None: fp.plot.range_bars(["bf16", "e4m3", "e2m1", "mxfp4", "nvfp4"], data=X, ax=ax),
+    "range_bars beyond fp32": lambda ax=None: fp.plot.range_bars(["mxfp4", "e4m3"], data=[5e-324, 1e308], ax=ax),
     "range_bars fp64": lambda ax=None: fp.plot.range_bars(["fp64", "e8m0"], data=[5e-324, 1e308], ax=ax),
     "spacing": lambda ax=None: fp.plot.spacing(NINE, ax=ax),
     "spacing fp64": lambda ax=None: fp.plot.spacing(["fp64", "e4m3"], ax=ax),
@@ -180,6 +181,7 @@ def test_colours_follow_the_axes_and_not_the_style_in_force():
         (lambda: fp.plot.number_line("e2m1", limits=(7, 9)), "e2m1 has no value between them"),
         (lambda: fp.plot.number_line("e2m1", limits=(1, 1)), r"limits=\(1, 1\): two finite numbers"),
         (lambda: fp.plot.number_line("e2m1", limits=(0, math.inf)), "two finite numbers"),
+        (lambda: fp.plot.staircase("e2m1", limits=(0, 10**400)), "two finite numbers"),
         (lambda: fp.plot.number_line("e2m1", limits=3), "limits=3: two finite numbers"),
         (lambda: fp.plot.number_line("e2m1", limits=("a", 3)), "two finite numbers"),
         (lambda: fp.plot.staircase("fp16"), "fp16 has 63487 values; limits="),

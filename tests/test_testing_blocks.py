@@ -120,6 +120,7 @@ def test_other_sources_and_options():
     ("function", "message"),
     [
         (lambda x: None, "gave back None; .codes, scales., a BlockArray or values of mxfp4 were expected"),
+        (lambda x: (x, x, x, x), r"4 parts; \(codes, scales\) were expected"),
         (lambda x: (x,), r"1 parts; \(codes, scales\) were expected"),
         (lambda x: (np.zeros(3, np.uint8), np.zeros(len(x), np.uint8)), r"codes have shape \(3,\), x has"),
         (lambda x: (np.zeros(x.shape, np.uint8), np.zeros(3, np.uint8)), r"has 3 scales, \d+ were expected for 1x32 blocks"),
@@ -132,6 +133,17 @@ def test_functions_that_are_no_quantizers(function, message):
     for check in (check_cast, identify):
         with pytest.raises(CastError, match=message):
             check(function, "mxfp4")
+
+
+@pytest.mark.parametrize("x", [np.float32(3), 3.0, np.zeros((), np.float32)])
+def test_one_number_is_no_array_of_blocks(x):
+    with pytest.raises(ValueError, match=r"x is one number, .*; an array of blocks was expected"):
+        check_cast(lambda x: fp.encode_blocks(x, "mxfp4"), "mxfp4", x=x)
+
+
+def test_the_argument_is_named():
+    with pytest.raises(ValueError, match=r"^nan_codes='bits': one of class, exact was expected"):
+        check_cast(lambda x: fp.encode_blocks(x, "mxfp4"), "mxfp4", nan_codes="bits")
 
 
 def test_random_blocks_are_the_same_everywhere():

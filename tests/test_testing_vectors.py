@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -175,14 +176,18 @@ def test_files_and_pipes(tmp_path, capsys):
         ("3f800000 hello\n", "two hexadecimal numbers were expected, input and output\n"),
         ("\n3f8000000 38\n", "line 2: the input 0x3f8000000 has more than 32 bits"),
         ("3f800000 138\n", "line 1: the output 0x138 has more than 8 bits"),
-        ("-1 38\n", "line 1: the input -0x1"),
+        ("-1 38\n", "line 1: '-1 38'; two hexadecimal numbers were expected"),
+        ("+3f800000 38\n", "line 1: '+3f800000 38'; two hexadecimal"),
+        ("\u0663\u0663 38\n", "two hexadecimal numbers were expected"),  # int() reads these digits
+        ("f" * 5000 + " 38\n", "line 1: the input 0xffffffffffffffff... has more than 32 bits"),
+        ("3f800000 38 40000000 40\n", "input and output; each vector on a line of its own"),
         ("", "holds no pairs"),
         ("// nothing\n", "holds no pairs"),
     ],
 )
 def test_malformed_files(text, message, tmp_path, capsys):
     path = tmp_path / "bad.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     assert main(["verify", "e4m3", str(path)]) == 1
     captured = capsys.readouterr()
     assert message in captured.err
@@ -471,6 +476,7 @@ def test_wrong_second_levels_are_named(tmp_path, capsys):
     assert "a second level is 1 = 0x3f800000, " in capsys.readouterr().out
 
 
+WHOLE = '{\n "vectors": [\n  {"input": "3f800000", "output": "38"},\n  {"input": "3f800000", "output": "38"}\n ]\n}'
 BLOCK_LINE = "0" * 256 + " " + "0" * 64 + " 00"
 
 
@@ -489,6 +495,13 @@ BLOCK_LINE = "0" * 256 + " " + "0" * 64 + " 00"
         ("e4m3", '{"rules": {"rounding": "toward_zero"}, "vectors": []}', "its rounding is 'toward_zero', 'nearest_even' was asked for"),
         ("e4m3", "{\n", "line 2: "),
         ("e4m3", "PK\x03\x04nothing", "an .npz file was expected"),
+        ("e4m3", '{"vectors": [{"input": 10, "output": "38"}]}', "vector 1: input is 10; input (one code of 8 digits), in hexadecimal"),
+        ("e4m3", '{"vectors": [{"input": "-1", "output": "38"}]}', 'vector 1: input is "-1"; input'),
+        ("e4m3", '{"vectors": ' + "[" * 100_000, "; JSON with a list of vectors was expected"),
+        ("e4m3", '{\n "vectors": [\n' + "[" * 100_000 + "\n", "; JSON with a list of vectors was expected"),
+        ("e4m3", f'{{"vectors": [{{"input": {"1" * 5000}}}]}}', "bad: Exceeds the limit"),
+        ("e4m3", WHOLE + WHOLE, "from line 5 on: Extra data; the end of the one JSON object was expected"),
+        ("e4m3", WHOLE[:-2], "from line 5 on: Expecting ',' delimiter"),
     ],
 )  # fmt: skip
 def test_malformed_vectors(name, text, message, tmp_path, capsys):
@@ -516,6 +529,74 @@ def test_malformed_npz(arrays, message, tmp_path, capsys):
     np.savez(path, **arrays)
     assert main(["verify", "e4m3", str(path)]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_broken_npz(tmp_path, capsys):
+    """Archives that lie or cannot be unpacked end in one line that names the file, and are never half read."""
+
+    def verified(**members):
+        with zipfile.ZipFile(tmp_path / "v.npz", "w") as archive:
+            for name, data in members.items():
+                archive.writestr(f"{name}.npy", data)
+        assert main(["verify", "e4m3", str(tmp_path / "v.npz")]) == 1
+        return capsys.readouterr().err
+
+    def array(dtype, claimed, data):
+        file = io.BytesIO()
+        header = {"descr": dtype, "fortran_order": False, "shape": (claimed,)}
+        np.lib.format.write_array_header_1_0(file, header)
+        return file.getvalue() + data
+
+    good = {"input": array("<u4", 9, bytes(36)), "output": array("|u1", 9, bytes(9))}
+    assert "v.npz: input is shorter than its own header says" in verified(**good | {"input": good["input"][:-4]})
+    assert "v.npz: output is shorter than its own header says" in verified(**good | {"output": good["output"][:-1]})
+    claims = {"input": array("<u4", 1 << 60, bytes(36)), "output": array("|u1", 1 << 60, bytes(9))}
+    assert "v.npz: input is shorter" in verified(**claims)
+    assert "v.npz: input: EOF: reading magic string" in verified(**good | {"input": b"none"})
+    file = io.BytesIO()
+    np.save(file, np.array("{nope"))
+    assert "v.npz: metadata: Expecting property name" in verified(**good, metadata=file.getvalue())
+    assert "v.npz: metadata: " in verified(**good, metadata=file.getvalue()[:-1])
+    verified(**good | {"input": b"none"})
+    data = bytearray((tmp_path / "v.npz").read_bytes())
+    for offset, message in ((8, "is encrypted"), (10, "compression method is not supported")):
+        changed = data.copy()
+        changed[changed.find(b"PK\1\2") + offset] = 1 if offset == 8 else 99
+        (tmp_path / "v.npz").write_bytes(changed)
+        assert main(["verify", "e4m3", str(tmp_path / "v.npz")]) == 1
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", ["hex", "csv", "memh", "json"])
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends(how, end, tmp_path, capsys):
+    path = tmp_path / "v"
+    data = made("e4m3", "fp16", Rules(), how).decode()
+    path.write_bytes(data.replace("\n", end).encode())
+    assert main(["verify", "e4m3", str(path), "--source", "fp16"]) == 0
+    assert "all 6336 codes" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipes_devices_and_links_are_written_to(tmp_path, capsys):
+    """They are not replaced by a file of their name: as root that would be /dev/null."""
+    expected = made("e2m1", "fp16", Rules(), "hex")
+    (tmp_path / "to.hex").write_bytes(b"old")
+    (tmp_path / "link.hex").symlink_to("to.hex")
+    vectors_of = ["vectors", "e2m1", "--nan", "raise", "--source", "fp16", "--out"]
+    assert main([*vectors_of, str(tmp_path / "link.hex")]) == 0
+    assert (tmp_path / "link.hex").is_symlink()
+    assert (tmp_path / "to.hex").read_bytes() == expected
+    os.mkfifo(tmp_path / "pipe.hex")
+    reader = os.open(tmp_path / "pipe.hex", os.O_RDONLY | os.O_NONBLOCK)
+    assert main([*vectors_of, str(tmp_path / "pipe.hex")]) == 0
+    assert (tmp_path / "pipe.hex").is_fifo()
+    assert os.read(reader, 1 << 16) == expected
+    os.close(reader)
+    (tmp_path / "folder.hex").mkdir()
+    assert main([*vectors_of, str(tmp_path / "folder.hex")]) == 1
+    assert "folder.hex: is a directory; a file's name was expected" in capsys.readouterr().err
+    assert sorted(os.listdir(tmp_path)) == ["folder.hex", "link.hex", "pipe.hex", "to.hex"]
 
 
 def test_npz_through_a_pipe(tmp_path):

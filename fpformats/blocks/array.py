@@ -225,7 +225,9 @@ class BlockArray:
         if element_format(wanted) is None:
             raise TypeError(f"dtype={dtype!r}: a float type was expected")
         if out is not None:
-            check_out(out, self.shape, wanted, self.codes)
+            for part in (self.codes, self.scales, self.tensor_scale):  # the constructor copies zero points
+                if part is not None:
+                    check_out(out, self.shape, wanted, part)
         straight = out is not None and wanted == np.float32 and out.flags.carray and self._tiling.in_place
         made = out.view(np.uint32).reshape(blocks.shape) if straight else np.empty(blocks.shape, np.uint32)
         if self.zero_points is None:

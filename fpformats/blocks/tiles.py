@@ -109,7 +109,7 @@ class Tiling:
     def cut_scales(self, scales: Array) -> Array:
         """The way back."""
         if self.count <= 1 or self.in_place:
-            return scales.reshape(-1)
+            return np.ascontiguousarray(scales).reshape(-1)
         return np.ascontiguousarray(np.moveaxis(scales, self.axis, -1)).reshape(-1)
 
     def per_block(self, rows: Array) -> Array:

@@ -49,7 +49,16 @@ def write(path: Path, tensors: Sequence[Output]) -> None:
 
 
 def write_with(path: Path, write_all: Callable[[Path], None]) -> None:
-    """A file that `write_all` writes, complete or not at all: it is written beside its place and renamed."""
+    """A file that `write_all` writes, complete or not at all: it is written beside its place and renamed.
+
+    A link stays and its file is written; a pipe or a device is written to, not replaced.
+    """
+    if path.is_dir():
+        raise FileError(f"{path}: is a directory; a file's name was expected")
+    if path.exists() and not path.is_file():
+        write_all(path)
+        return
+    path = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     except OSError as error:

@@ -51,10 +51,18 @@ def scalar(x: Any) -> tuple[Any, str | None]:
     try:
         if isinstance(x, (bytes, bytearray)):
             raise TypeError
-        value = operator.index(x) if hasattr(x, "__index__") else float(x)
+        value = operator.index(x) if hasattr(x, "__index__") else _exactly(x)
     except (TypeError, ValueError):
         raise TypeError(f"explain takes one real number or decimal string, got {type(x).__name__}") from None
     return value, ALIASES.get(name, name) if name.startswith(("float", "bfloat")) else None
+
+
+def _exactly(x: Any) -> Any:
+    """A number of some other type: a long double, too, holds what a float does not."""
+    try:
+        return Fraction(*x.as_integer_ratio()) or float(x)  # a zero may be -0
+    except (AttributeError, OverflowError, ValueError):  # none to ask; infinities; NaN
+        return float(x)
 
 
 def explain(

@@ -150,11 +150,10 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
     """`explain` for a block format."""
     alone = np.ndim(x) == 0
     x = _block(x)
-    size = fmt.size
-    if size is not None and len(x) > size:
-        raise ValueError(f"x has {len(x)} numbers; a block of {fmt.name} has at most {size}")
-    if fmt.block[1] == 1 and len(x) > 1:
-        raise ValueError(f"x has {len(x)} numbers along the axis; a block of {fmt.name} has one")
+    most = fmt.block[1]  # along the axis, of which x has no other
+    if most is not None and len(x) > most:
+        along, many = (" along the axis" if fmt.block[0] != 1 else ""), ("one" if most == 1 else f"at most {most}")
+        raise ValueError(f"x has {len(x)} numbers{along}; a block of {fmt.name} has {many}")
     made = encode_blocks(
         x, fmt, tensor_amax=given.tensor_amax, scale=given.scale, eps=given.eps, amax_history=given.amax_history,
         **options,
@@ -214,8 +213,8 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         y = np.broadcast_to(np.asarray(evaluate(fmt.y, environment), np.float32), numbers.shape)
     codes, values = made.codes.reshape(-1), made.decode().reshape(-1)
     rows = zip(numbers, y, codes, decode(codes, fmt.element), values, strict=True)
-    many = fmt.block[1] != 1
-    most = "as many as the tensor has" if size is None else f"up to {size}"
+    upto = "as many as the tensor has" if most is None else f"up to {most}"
+    note = f"one number is a block of its own; give the numbers of the block as a list, {upto}"
     return BlockExplanation(
         fmt,
         tuple(steps),
@@ -225,7 +224,7 @@ def explain_block(x: Any, fmt: BlockFormat, given: Given, **options: Any) -> Blo
         ),
         roundings,
         tuple(_element(ready.scaling, float(w), int(code)) for w, code in zip(y, codes, strict=True)),
-        f"one number is a block of its own; give the numbers of the block as a list, {most}" if alone and many else "",
+        note if alone and most != 1 else "",
     )
 
 

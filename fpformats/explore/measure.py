@@ -172,8 +172,9 @@ class Accumulator:
             return other.decode().reshape(-1).astype(np.float64)
 
         above, below = at(element.max_code), at(lowest)
-        above = above + (above - at(element.max_code - 1)) / 2
-        below = below + (below - at(lowest + 1 if element.twos_complement else lowest - 1)) / 2
+        with np.errstate(invalid="ignore"):  # of blocks whose values are all infinite; no finite x is beyond those
+            above = above + (above - at(element.max_code - 1)) / 2
+            below = below + (below - at(lowest + 1 if element.twos_complement else lowest - 1)) / 2
         # integers have no smallest normal number
         smallest = at(1 << element.mantissa_bits) if element.exponent_bits else np.zeros(q.codes.size)
         made, flat = q.decode().reshape(-1), np.asarray(x).reshape(-1)

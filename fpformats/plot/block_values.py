@@ -21,7 +21,7 @@ FP32: Format = get_element("fp32")
 def _like(fmt: BlockFormat, amax: float | None, count: int) -> BlockArray:
     """As many blocks of one number, each with that amax."""
     amax = float(get_element(fmt.element).max) if amax is None else amax
-    return encode_blocks(np.full((count, 1, 1), amax, np.float32), fmt)
+    return encode_blocks(np.full((count, 1, 1), min(amax, float(FP32.max)), np.float32), fmt)
 
 
 def _positive(values: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -101,7 +101,7 @@ def limits_of(limits: Any) -> tuple[Fraction, Fraction] | None:
         low, high = (float(limit) if not isinstance(limit, (int, Fraction)) else limit for limit in limits)
         if math.isfinite(low) and math.isfinite(high) and low < high:
             return Fraction(low), Fraction(high)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last: an integer beyond float64
         pass
     raise ValueError(f"limits={limits!r}: two finite numbers were expected, the smaller one first")
 

@@ -23,10 +23,10 @@ __all__ = ["NAN", "assert_quantized", "assert_same_codes"]
 NAN = {"class": "any two NaN are equal", "exact": "codes of NaN are compared bit for bit"}
 
 
-def check_nan(nan: str) -> None:
+def check_nan(nan: str, argument: str = "nan_codes") -> None:
     """ValueError for anything but a name in `NAN`."""
     if nan not in NAN:
-        raise ValueError(f"nan={nan!r}: one of {', '.join(NAN)} was expected")
+        raise ValueError(f"{argument}={nan!r}: one of {', '.join(NAN)} was expected")
 
 
 def _shapes(actual: Codes, other: tuple[int, ...], what: str, fmt: Format) -> None:
@@ -99,7 +99,7 @@ def assert_same_codes(actual: Any, expected: Any, fmt: str | Format, *, source: 
         1 ulp apart; x lies between -16 and -18: a tie
     """
     row = _element(fmt, "assert_same_codes")
-    check_nan(nan)
+    check_nan(nan, "nan")
     got, due = as_codes("actual", actual, row), as_codes("expected", expected, row)
     if due.problem:
         raise ValueError(due.problem)

@@ -54,8 +54,8 @@ def as_answer(actual: Any, fmt: BlockFormat, due: BlockArray, what: str = "actua
         if seen.format not in (None, fmt.element):
             return Answer(values=_values(actual, due, what))
         actual = (actual, None)
-    if len(actual) < 2:
-        raise ValueError(f"{what} has {len(actual)} parts; (codes, scales) were expected")
+    if not 2 <= len(actual) <= 3:
+        raise ValueError(f"{what} has {len(actual)} parts; (codes, scales) were expected, or these and a second level")
     codes, scales, third = (*actual, None)[:3]
     second = None if third is None or not fmt.second else _second(third, due, what)
     points = None if third is None or not fmt.zero_point else _points(third, due, what)

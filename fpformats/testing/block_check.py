@@ -28,6 +28,8 @@ Array = NDArray[Any]
 def block_array(fmt: BlockFormat, source: Format, *, level: int, x: Any, random: int, seed: int) -> Array:
     """The blocks of a check, as an array of the source's type: the caller's, random ones, or `boundary_inputs`."""
     if x is not None:
+        if not np.ndim(x):
+            raise ValueError(f"x is one number, {x!r}; an array of blocks was expected")
         seen = adapt(x)
         if seen.format != source.name:
             raise ValueError(f"x holds {seen.format or seen.data.dtype}, source is {source.name}")

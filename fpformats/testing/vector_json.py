@@ -13,7 +13,7 @@ from typing import Any
 from .flags import flag_names
 from .layout import Field
 from .vector_sets import Job, Part, parts
-from .vector_text import checked, digits_of, gathered
+from .vector_text import checked, digits_of, gathered, hexadecimal
 
 __all__ = ["check_header", "read_json", "write_json"]
 
@@ -54,8 +54,8 @@ def write_json(job: Job, how: str) -> Iterator[bytes]:
 def _object(text: str, place: str, wanted: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{place}: {error.msg}; {wanted}") from None
+    except (ValueError, RecursionError) as error:  # not only JSONDecodeError: thousands of digits, or of brackets
+        raise ValueError(f"{place}: {getattr(error, 'msg', error)}; {wanted}") from None
 
 
 def _codes(vector: Any, fields: tuple[Field, ...], place: str) -> list[list[int]]:
@@ -67,12 +67,12 @@ def _codes(vector: Any, fields: tuple[Field, ...], place: str) -> list[list[int]
     made = []
     for field in fields:
         value = vector.get(field.name)
-        texts = value if isinstance(value, list) else [value]
+        texts: list[Any] = value if isinstance(value, list) else [value]
         try:
-            if len(texts) != field.count:
-                raise ValueError
-            made.append([int(str(text), 16) for text in texts])
-        except (ValueError, TypeError):
+            if len(texts) != field.count or not all(isinstance(text, str) for text in texts):
+                raise ValueError  # also a number, which is decimal
+            made.append([hexadecimal(text) for text in texts])
+        except ValueError:
             raise ValueError(f"{place}: {field.name} is {json.dumps(value)[:60]}; {field}, in hexadecimal, "
                              "was expected") from None  # fmt: skip
     return checked(made, fields, place)
@@ -114,7 +114,7 @@ def _records(lines: Iterator[str], name: str, job: Job) -> Iterator[list[list[in
     try:
         json.loads("".join(head) + "]}")
         streamed = first.strip() in ("]", "]}") or isinstance(json.loads(first.strip().rstrip(",")), dict)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         streamed = False
     if not streamed:
         yield from _whole("".join(chain(head, [first], lines)), name, job)
@@ -124,6 +124,8 @@ def _records(lines: Iterator[str], name: str, job: Job) -> Iterator[list[list[in
     for number, line in enumerate(chain([first], lines), len(head) + 1):
         text = line.strip()
         if text.startswith("]"):
+            rest = "".join(chain(['{"vectors": [', text], lines))
+            _object(rest, f"{name}, from line {number} on", "the end of the one JSON object was expected")
             return
         if text:
             place = f"{name}, line {number}"
@@ -138,6 +140,8 @@ def _whole(text: str, name: str, job: Job) -> Iterator[list[list[int]]]:
         raise ValueError(
             f"{name}, line {error.lineno}: {error.msg}; JSON with a list of vectors was expected"
         ) from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: {error}; JSON with a list of vectors was expected") from None
     vectors = header.get("vectors") if isinstance(header, dict) else None
     if not isinstance(vectors, list):
         raise ValueError(f'{name}: a JSON object with "vectors", a list, was expected')

@@ -9,6 +9,7 @@ import io
 import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO, Any
@@ -65,6 +66,15 @@ def write_npz(job: Job, how: str) -> Iterator[bytes]:
 
 
 # --- reading --------------------------------------------------------------------------------------------
+def _metadata(archive: zipfile.ZipFile, name: str) -> Any:
+    try:
+        with archive.open("metadata.npy") as member:
+            text: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+        return json.loads(str(text))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: metadata: {error}; the header as JSON text was expected") from None
+
+
 def _opened(
     archive: zipfile.ZipFile, stack: ExitStack, name: str, field: Field
 ) -> tuple[IO[bytes], np.dtype[Any], int]:
@@ -74,9 +84,12 @@ def _opened(
         member = stack.enter_context(archive.open(f"{field.name}.npy"))
     except KeyError:
         raise ValueError(f"{name}: no array {field.name}; {wanted}") from None
-    version = np.lib.format.read_magic(member)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(member)
+    try:
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(member)
+    except ValueError as error:
+        raise ValueError(f"{name}: {field.name}: {error}; {wanted}") from None
     if (
         dtype.kind not in "iu"
         or fortran
@@ -98,9 +111,7 @@ def read_npz(file: IO[bytes], name: str, job: Job) -> Iterator[Part]:
     try:
         with zipfile.ZipFile(file) as archive, ExitStack() as stack:
             if "metadata.npy" in archive.namelist():
-                with archive.open("metadata.npy") as member:
-                    text: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-                check_header(json.loads(str(text)), job, name)
+                check_header(_metadata(archive, name), job, name)
             columns = {field: _opened(archive, stack, name, field) for field in job.fields}
             if len({count for *_, count in columns.values()}) > 1:
                 counts = ", ".join(f"{count} of {field.name}" for field, (*_, count) in columns.items())
@@ -108,10 +119,19 @@ def read_npz(file: IO[bytes], name: str, job: Job) -> Iterator[Part]:
             total = next(iter(columns.values()))[2]
             for start in range(0, total, VECTORS):
                 size = min(VECTORS, total - start)
-                yield {field.name: _codes(member.read(size * field.count * dtype.itemsize), dtype, field, start, name)
+                yield {field.name: _codes(_read(member, size * field.count * dtype.itemsize, f"{name}: {field.name}"),
+                                          dtype, field, start, name)
                        for field, (member, dtype, _) in columns.items()}  # fmt: skip
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # the last: cannot unpack
         raise ValueError(f"{name}: {error}; an .npz file was expected") from None
+
+
+def _read(member: IO[bytes], size: int, place: str) -> bytes:
+    """So many bytes of an array."""
+    data = member.read(size)
+    if len(data) < size:
+        raise ValueError(f"{place} is shorter than its own header says")
+    return data
 
 
 def _codes(data: bytes, dtype: np.dtype[Any], field: Field, start: int, name: str) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from ..plan import code_dtype
 from .layout import Field
 from .vector_sets import Job, Part, parts
 
-__all__ = ["TEXTS", "TextFormat", "checked", "digits_of", "gathered", "read_text", "write_text"]
+__all__ = ["TEXTS", "TextFormat", "checked", "digits_of", "gathered", "hexadecimal", "read_text", "write_text"]
 
 #: lines that are read at a time
 LINES = 1 << 12
@@ -88,11 +88,30 @@ def _wanted(fields: tuple[Field, ...]) -> str:
     return f"{', '.join(map(str, fields))} were expected, in hexadecimal, apart or the codes of a field in one word"
 
 
+def _words(line: str) -> list[str]:
+    return line.replace(",", " ").replace("_", " ").split()
+
+
+def _holds_two(words: list[str], fields: tuple[Field, ...]) -> bool:
+    """Whether what follows a vector looks like another one, which would not be seen."""
+    widths, many = [len(word) for word in words], sum(field.count for field in fields)
+    return len(words) >= 2 * many and widths[:many] == widths[many : 2 * many]
+
+
+def hexadecimal(word: str) -> int:
+    """A number in digits alone: `int` takes signs, blanks, underscores and the digits of other scripts too."""
+    if not (word.isascii() and word.isalnum()):
+        raise ValueError
+    return int(word, 16)
+
+
 def _taken(line: str, fields: tuple[Field, ...]) -> list[list[int]]:
     """The codes of a line, field by field; ValueError where there are others."""
-    words = line.replace(",", " ").replace("_", " ").split()
+    words = _words(line)
     if len(words) >= sum(field.count for field in fields):
-        numbers = iter([int(word, 16) for word in words[: sum(field.count for field in fields)]])
+        if _holds_two(words, fields):
+            raise ValueError
+        numbers = iter([hexadecimal(word) for word in words[: sum(field.count for field in fields)]])
         return [list(islice(numbers, field.count)) for field in fields]
     if len(words) < len(fields):
         raise ValueError
@@ -101,7 +120,7 @@ def _taken(line: str, fields: tuple[Field, ...]) -> list[list[int]]:
         word = word.removeprefix("0x")
         if len(word) != field.count * field.digits:
             raise ValueError
-        made.append([int(word[i : i + field.digits], 16) for i in range(0, len(word), field.digits)])
+        made.append([hexadecimal(word[i : i + field.digits]) for i in range(0, len(word), field.digits)])
     return made
 
 
@@ -116,7 +135,8 @@ def checked(codes: list[list[int]], fields: tuple[Field, ...], place: str) -> li
     for field, numbers in zip(fields, codes, strict=True):
         for number in numbers:
             if not 0 <= number < 1 << field.format.bits:
-                raise ValueError(f"{place}: the {field.name} {number:#x} has more than {field.format.bits} bits")
+                shown = f"{number:#x}" if number >> 64 in (0, -1) else f"{number:#x}"[:18] + "..."
+                raise ValueError(f"{place}: the {field.name} {shown} has more than {field.format.bits} bits")
     return codes
 
 
@@ -154,7 +174,8 @@ def read_text(lines: Iterable[str], name: str, fields: tuple[Field, ...]) -> Ite
                     if _UNKNOWN.search(text.replace("_", " "))
                     else ""
                 )
-                raise ValueError(f"{name}, line {number}: {shown!r}; {_wanted(fields)}{unknown}") from None
+                two = "; each vector on a line of its own" if _holds_two(_words(text), fields) else ""
+                raise ValueError(f"{name}, line {number}: {shown!r}; {_wanted(fields)}{two}{unknown}") from None
             yield checked(codes, fields, f"{name}, line {number}")
 
     return gathered(records(), fields)

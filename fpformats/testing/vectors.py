@@ -70,7 +70,8 @@ def read_vectors(file: IO[bytes], name: str, job: Job) -> Iterator[Part]:
     if peeking.peek(4)[:4] == b"PK\x03\x04":
         yield from read_npz(peeking if peeking.seekable() else io.BytesIO(peeking.read()), name, job)
         return
-    lines = (line.decode("utf-8-sig", "replace") for line in peeking)
+    decoded = (line.decode("utf-8-sig", "replace") for line in peeking)
+    lines = (part + "\n" for line in decoded for part in line.rstrip("\r\n").split("\r"))  # any system's line ends
     blank = list(_to_first(lines))
     every = chain(blank, lines)
     if blank[-1].lstrip().startswith("{"):
