@@ -13,6 +13,7 @@ import pytest
 
 import fpformats as fp
 from fpformats import reference
+from fpformats.blocks.recipe import Recipe, recipe
 from fpformats.rounding import Rules
 
 JOBS = {
@@ -169,3 +170,36 @@ def test_wide_integers_into_wide_formats(bits):
     ]
     x = np.array(x, np.uint64)
     assert fp.encode(x, wide).tolist() == [reference.encode(v, wide) for v in x.tolist()]
+
+
+def _extremes():
+    """Each by itself: what one block has decides for its whole chunk."""
+    rng = np.random.default_rng(7)
+    plain = rng.standard_normal((2, 256)).astype(np.float32)
+    for at, value in ((np.s_[0, ::37], np.nan), (np.s_[1, 130], -np.inf), (np.s_[0], 0), (np.s_[1, :128], 1e-44),
+                      (np.s_[0, 64:], 3.4e38), (np.s_[:], 2.0**-140), (np.s_[0, 7], -0.0)):  # fmt: skip
+        x = plain.copy()
+        x[at] = value
+        yield x
+        yield np.where(np.abs(x) < 3, x * np.float32(2.0**-120), x)
+
+
+def test_the_long_way_gives_what_the_loops_give(monkeypatch):
+    """What a recipe takes in one loop, and the steps that other roundings take: NaN, infinities and scales at their ends."""
+    rows = [fp.get(name) for name in fp.formats("block")]
+    names = [row.name for row in rows if not row.zero_point and Recipe(row, fp.FP32, "", None, False).in_one]
+    assert len(names) > 60
+    numbers = list(_extremes())
+    short = [(x, name, fp.encode_blocks(x, name), fp.quantize(x, name)) for name in names for x in numbers]
+    recipe.cache_clear()
+    monkeypatch.setattr(Recipe, "fused_codes", None)
+    monkeypatch.setattr(Recipe, "fused_values", None)
+    for x, name, blocks, values in short:
+        made = fp.encode_blocks(x, name)
+        np.testing.assert_array_equal(made.codes, blocks.codes, err_msg=name)
+        np.testing.assert_array_equal(made.scales, blocks.scales, err_msg=name)
+        np.testing.assert_array_equal(fp.quantize(x, name), values, err_msg=name)
+    # where the amax comes from the past, nobody has looked at the numbers
+    x = np.float32([1, np.nan, -3])
+    assert fp.encode_blocks(x, "fp8_e5m2_delayed_te", amax_history=[3.0]).codes[1] == 0x7F
+    recipe.cache_clear()
