@@ -184,6 +184,7 @@ def _extremes():
         yield np.where(np.abs(x) < 3, x * np.float32(2.0**-120), x)
 
 
+@pytest.mark.slow
 def test_the_long_way_gives_what_the_loops_give(monkeypatch):
     """What a recipe takes in one loop, and the steps that other roundings take: NaN, infinities and scales at their ends."""
     rows = [fp.get(name) for name in fp.formats("block")]
