@@ -303,7 +303,7 @@ def test_many_of_some(name):
         check(x, fmt)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
 def test_hundreds_of_each(fmt):
     for x in (*numbers(fmt, 150), *random_numbers(fmt, 50, 2)):

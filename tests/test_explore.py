@@ -151,8 +151,8 @@ def test_all_codes(fmt):
         check_many_neighbours(fmt)
 
 
-# fractions of thousands of bits take minutes, and there are two hundred of P3109's
-HUGE = [fmt for fmt in MEDIUM if fmt.bits > 12 and fmt.name.startswith("binary")]
+# fractions of thousands of bits take minutes, and there are hundreds of P3109's
+HUGE = [fmt for fmt in MEDIUM if fmt.bits > 9 and fmt.name.startswith("binary")]
 MEDIUM_MARKED = [
     pytest.param(fmt, marks=pytest.mark.nightly if fmt in HUGE else pytest.mark.slow, id=fmt.name) for fmt in MEDIUM
 ]
