@@ -144,6 +144,15 @@ def test_shortest_as_numpy(code):
         )
 
 
+@given(st.integers(0, 0x7F7FFFFF))
+def test_shortest_as_numpys_float32(code):
+    x = np.uint32(code).view(np.float32)
+    ours, theirs = shortest_decimal(float(x), "fp32"), np.format_float_scientific(x, unique=True, trim="-")
+    assert np.float32(ours) == x
+    digits = [re.sub(r"e.*|[-.]", "", text).strip("0") for text in (ours, theirs)]
+    assert len(digits[0]) == len(digits[1])
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**16 - 1))
 def test_exact_decimal(code):
@@ -159,6 +168,8 @@ def test_decimals_by_hand():
     assert decimals(448.0, "e4m3") == ("450", "448")  # 440 ... 464 read as 448; 450 is nearest
     assert decimals(-math.inf, "fp16") == ("-inf", "-inf")
     assert decimals(-0.0, "fp16") == ("-0", "-0")
+    assert decimals(Fraction(0), "e4m3") == decimals(0.0, "e4m3") == ("0", "0")
+    assert fp.explain(0, "e4m3").as_dict()["decimals"] == {"shortest": "0", "exact": "0"}
     assert decimals(2.0**-149, "fp32")[0] == "1e-45"
     assert exact_decimal(Fraction(0.1)) == "0.1000000000000000055511151231257827021181583404541015625"
     assert exact_decimal(Fraction(2) ** 16382) == "2^16382"

@@ -64,8 +64,8 @@ def shortest_decimal(value: Exact, fmt: str | Format, /) -> str:
     >>> shortest_decimal(448, "e4m3"), shortest_decimal(0.001953125, "e4m3"), shortest_decimal(1 / 3, "fp64")
     ('450', '0.002', '0.3333333333333333')
     """
-    if isinstance(value, float) and not (math.isfinite(value) and value):
-        return str(value).removesuffix(".0")
+    if not value or (isinstance(value, float) and not math.isfinite(value)):
+        return exact_decimal(value)
     row, exact = get_element(fmt), abs(Fraction(value))
     line, top = _nearest_line(exact, row), _floor_log10(exact)
     for places in range(top, top - MOST_DIGITS, -1):

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from ..explore.line import Ranks
 from ..format import Format
 from ..reference import line_and_fraction
 from .labels import exponent_of
@@ -19,7 +20,7 @@ MOST = 1024
 class Grid:
     """The finite values of a format, numbered: ``value(low) < ... < value(high)``, and so on beyond the ends.
 
-    The number is the line with its sign, without the lines that a format without subnormals leaves out.
+    The number is the rank (`explore.line.Ranks`); the infinities are not among them.
 
     >>> from fpformats import E2M1
     >>> grid = Grid(E2M1)
@@ -29,13 +30,11 @@ class Grid:
 
     def __init__(self, fmt: Format) -> None:
         self.format = fmt
-        self.skip = 0 if fmt.subnormals else (1 << fmt.mantissa_bits) - 1
-        self.high = fmt.max_line - self.skip
-        self.low = -(self.high + fmt.twos_complement) if fmt.signed else max(fmt.min_line - self.skip, 0)
-        #: the number of the smallest normal value
-        self.normal = (1 << fmt.mantissa_bits) - self.skip
-        if not fmt.exponent_bits:
-            self.normal = 1  # integers: every value is as far from the next
+        self.ranks = Ranks(fmt)
+        self.high = self.ranks.last
+        self.low = -(self.high + fmt.twos_complement) if fmt.signed else self.ranks.low
+        #: the number of the smallest normal value; of integers, every value is as far from the next
+        self.normal = (1 << fmt.mantissa_bits) - self.ranks.gap if fmt.exponent_bits else 1
 
     @property
     def count(self) -> int:
@@ -44,14 +43,12 @@ class Grid:
 
     def value(self, index: int) -> Fraction:
         """The value with that number; beyond the ends, what would come next."""
-        if not index:
-            return Fraction(0)
-        size = self.format.value_of_line(abs(index) + self.skip)
-        return size if index > 0 else -size
+        size = self.format.value_of_line(self.ranks.line_of(index))
+        return size if index >= 0 else -size
 
     def floor(self, x: Fraction) -> int:
         """The number of the largest value, of the format or beyond its ends, that is not above x."""
-        index = max(line_and_fraction(abs(x), self.format)[0] - self.skip, 0)
+        index = max(line_and_fraction(abs(x), self.format)[0] - self.ranks.gap, 0)
         if x >= 0:
             return index
         return -index if self.value(index) == -x else -index - 1

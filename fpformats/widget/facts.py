@@ -6,16 +6,17 @@ import html
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import count
 from typing import Any
 
 from .. import reference
+from ..explore.decimals import shortest_decimal
+from ..explore.line import Ranks, exact_ranks
 from ..explore.words import Exact, fields, text
 from ..format import Format
 from ..rounding import Rules
 
 __all__ = [
-    *("COLUMNS", "default_code", "exact", "exact_value", "facts", "html_table", "row_data", "same", "shortest", "step"),
+    *("COLUMNS", "default_code", "exact", "exact_value", "facts", "html_table", "row_data", "same", "step"),
     *("unwire", "wire"),
 ]
 
@@ -109,18 +110,10 @@ def step(code: int, fmt: Format, by: int) -> int | None:
     value = exact_value(code, fmt)
     if value != value:
         return None
-    if abs(value) == math.inf:
-        return None if (value > 0) == (by > 0) else reference.encode(value, fmt, Rules(overflow="saturate"))
-    normal = 1 << fmt.mantissa_bits
-    rank = (-1 if value < 0 else 1) * _line(value, fmt) + by
-    if not fmt.subnormals and fmt.has_zero and 0 < abs(rank) < normal:
-        rank = by * normal if (rank > 0) == (by > 0) else 0
-    if rank < fmt.min_line and not fmt.signed:
-        return None
-    if abs(rank) > fmt.max_line + (fmt.twos_complement and rank < 0):
-        return reference.encode(math.copysign(math.inf, rank), fmt) if fmt.has_inf else None
-    magnitude = fmt.value_of_line(abs(rank))
-    return reference.encode(-magnitude if rank < 0 else magnitude, fmt)
+    found, ranks = exact_ranks(value, fmt), Ranks(fmt)
+    assert found is not None
+    rank = found[0] + by
+    return reference.encode(ranks.exact(rank), fmt) if ranks.low <= rank <= ranks.high else None
 
 
 def _nearest(x: Fraction, fmt: Format) -> int:
@@ -191,40 +184,10 @@ def _how(x: Exact, value: Exact, fmt: Format) -> str:
     return f"rounded {'up' if value > x else 'down'}"
 
 
-def shortest(code: int, fmt: Format) -> str:
-    """The fewest digits that round to a code's value and to no other: the nearest such number.
-
-    >>> import fpformats as fp
-    >>> shortest(0x7E, fp.E4M3), shortest(0x1D, fp.E4M3), shortest(0x3DCCCCCD, fp.FP32)
-    ('450', '0.1', '0.1')
-    """
-    value = exact_value(code, fmt)
-    if not value or value != value or abs(value) == math.inf:
-        return text(value)
-    magnitude = abs(Fraction(value))
-    line = _line(value, fmt)
-    top = _floor_log10(magnitude)
-    for places in count(1):
-        unit = Fraction(10) ** (top - places + 1)
-        low = magnitude // unit
-        good = [q * unit for q in (low, low + 1) if _nearest(q * unit, fmt) == line]
-        if good:
-            best = min(good, key=lambda q: abs(q - magnitude))  # the lower of two as near
-            return text(-best if value < 0 else best)
-    raise AssertionError("every value has finitely many digits")
-
-
 def _digits(code: int, fmt: Format) -> str:
     """A value in digits: all of them, or after "~" the shortest decimal that names it."""
     made = text(exact_value(code, fmt))
-    return f"~{shortest(code, fmt)}" if made.startswith("~") else made
-
-
-def _floor_log10(x: Fraction) -> int:
-    top = math.floor((x.numerator.bit_length() - x.denominator.bit_length() + 1) * math.log10(2))  # that, or more
-    while x < Fraction(10) ** top:
-        top -= 1
-    return top
+    return f"~{shortest_decimal(exact_value(code, fmt), fmt)}" if made.startswith("~") else made
 
 
 def facts(x: Exact, fmt: Format, code: int | None = None) -> dict[str, str]:
