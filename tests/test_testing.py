@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
@@ -411,6 +412,40 @@ def test_a_function_may_write_into_what_it_is_given():
         return codes
 
     assert check_cast(cast, "e4m3")
+
+
+CHILD = """
+import sys, struct
+data = sys.stdin.buffer.read()
+sys.stdout.buffer.write(bytes(word >> 8 for word in struct.unpack(f"<{len(data) // 2}H", data)))
+"""
+
+
+def test_a_program_behind_a_pipe():
+    """Truncation from float16 to e5m2, by a program without NumPy."""
+
+    def cast(x):
+        done = subprocess.run([sys.executable, "-c", CHILD], input=x.tobytes(), stdout=subprocess.PIPE, check=True)
+        return np.frombuffer(done.stdout, np.uint8)
+
+    report = check_cast(cast, "e5m2", source="float16", exhaustive=True)
+    assert report.inputs == 1 << 16
+    assert report.causes[0] == "truncation (rounding='toward_zero')"
+
+
+def test_a_bar_at_a_terminal_only(monkeypatch, capfd):
+    def cast(x):
+        return fp.encode(x, "e4m3")
+
+    assert check_cast(cast, "e4m3", source="float16", exhaustive=True, chunk=1 << 12)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr("fpformats.testing.check.LONG", 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert check_cast(cast, "e4m3", source="float16", exhaustive=True, chunk=1 << 12, progress=False)
+    assert capfd.readouterr().err == ""
+    assert check_cast(cast, "e4m3", source="float16", exhaustive=True, chunk=1 << 12)
+    assert "e4m3 from fp16" in capfd.readouterr().err
 
 
 # --- strategies -----------------------------------------------------------------------------------------

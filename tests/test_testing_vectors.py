@@ -606,3 +606,20 @@ def test_npz_through_a_pipe(tmp_path):
     early = f"{sys.executable} -m fpformats vectors e4m3 --set level2 | head -1"
     done = subprocess.run(["bash", "-c", early], capture_output=True, text=True)
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
+@pytest.mark.parametrize("how", ["hex", "json"])
+def test_all_float32_vectors_are_never_in_memory(how):
+    """Of 2^32 vectors, 40 MB are read; the writer holds less than its 17 GB of inputs by far."""
+    arguments = ["vectors", "e4m3", "--set", "exhaustive", "--to", how]
+    with subprocess.Popen([sys.executable, "-m", "fpformats", *arguments], stdout=subprocess.PIPE) as writer:
+        taken = 0
+        while taken < 40_000_000:
+            part = writer.stdout.read(1 << 20)
+            assert part
+            taken += len(part)
+        with open(f"/proc/{writer.pid}/status") as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+        writer.kill()
+    assert peak < 600_000  # kB
