@@ -414,6 +414,18 @@ def test_a_function_may_write_into_what_it_is_given():
     assert check_cast(cast, "e4m3")
 
 
+def test_a_function_may_keep_what_it_is_given():
+    kept = []
+
+    def cast(x):
+        kept.append(x[::2])
+        return fp.encode(x, "e4m3")
+
+    assert check_cast(cast, "e4m3", source="float16", exhaustive=True, chunk=1 << 12)
+    seen = np.concatenate(kept).view(np.uint16)
+    np.testing.assert_array_equal(seen[: 1 << 15], np.arange(0, 1 << 16, 2))
+
+
 CHILD = """
 import sys, struct
 data = sys.stdin.buffer.read()

@@ -31,7 +31,7 @@ __all__ = ["CHUNK", "CastError", "Report", "Tally", "check_cast"]
 
 Array = NDArray[Any]
 #: inputs that are given to the function at a time
-CHUNK = 1 << 20
+CHUNK = 1 << 19
 #: differences, and equal elements, that are kept to tell the cause; of each chunk an equal share, but at least so many
 KEPT, LEAST = 1 << 20, 16
 FEW = 512

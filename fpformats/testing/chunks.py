@@ -7,6 +7,7 @@ of short stretches, and the few stretches inside which the code changes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,8 @@ from .source import Source
 __all__ = ["Chunk", "chunks", "expected_codes", "leaves_nan_out"]
 
 Array = NDArray[Any]
-#: patterns in a stretch
-STRETCH = 2048
+#: patterns in a stretch, and among how many only the low bits differ
+STRETCH, LOW = 2048, 4096
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules, room: A
     count = bits.size // STRETCH
     if not chunk.consecutive or count < 4 or not _plain_stretch(bits, chunk.source):
         return numbers.encode(fmt, rules)
-    first = numbers.take(slice(0, count * STRETCH, STRETCH)).encode(fmt, rules)
-    last = numbers.take(slice(STRETCH - 1, count * STRETCH, STRETCH)).encode(fmt, rules)
+    starts = np.arange(0, count * STRETCH, STRETCH)
+    ends = numbers.take(np.concatenate([starts, starts + STRETCH - 1])).encode(fmt, rules)
+    first, last = ends[:count], ends[count:]
     changes = np.flatnonzero(first != last)
     if changes.size > count // 4:
         return numbers.encode(fmt, rules)
@@ -84,11 +86,19 @@ def leaves_nan_out(fmt: Format, rules: Rules) -> bool:
 
 def _sweep(source: Format, size: int) -> tuple[int, Iterator[Chunk]]:
     end, dtype = 1 << source.bits, code_dtype(source)
-    base = np.arange(min(size, end), dtype=dtype)
-    starts = range(0, end, base.size)
+    size = min(size, end)
+    starts, step = range(0, end, size), min(size, LOW)
+    low, high = np.arange(step, dtype=dtype), np.arange(0, size, step, dtype=dtype)[:, None]
+    room = [np.empty((high.size, step), dtype)]
+
+    def inputs(start: int) -> Array:
+        if sys.getrefcount(room[0]) > 2:  # who was given the last ones still has them, or a view of them
+            room[0] = np.empty_like(room[0])
+        # sums with a few numbers that stay in the cache: no second array of that size is read
+        return np.add(high + np.array(start, dtype), low, out=room[0]).reshape(-1)[: min(size, end - start)]
 
     def at(start: int) -> Chunk:
-        return Chunk(source, lambda: base[: end - start] + np.array(start, dtype), consecutive=True)
+        return Chunk(source, lambda: inputs(start), consecutive=True)
 
     return len(starts), (at(start) for start in starts)
 
