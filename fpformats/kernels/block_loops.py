@@ -24,7 +24,7 @@ from .memory import (
     unpacker,
     write,
     write_bytes,
-)  # fmt: skip
+)
 
 __all__ = ["block_loops"]
 

@@ -129,16 +129,16 @@ def write_bytes(typing_context, out, source):
     return types.none(out, source), emit
 
 
-def _largest(width: int, nan: bool) -> Any:
-    """`largest_of` on vectors of so many integers; a NaN counts, or is 0."""
+def _largest(nan: bool) -> Any:
+    """`largest_of`: a NaN counts, or is 0."""
 
     def emit(context, builder, signature, arguments):
         address, count = arguments
-        word, vector = ir.IntType(32), ir.VectorType(ir.IntType(32), width)
+        word, vector = ir.IntType(32), ir.VectorType(ir.IntType(32), 16)
         at = builder.inttoptr(address, vector.as_pointer())
 
         def each(value: int) -> ir.Constant:
-            return ir.Constant(vector, [value] * width)
+            return ir.Constant(vector, [value] * 16)
 
         most = cgutils.alloca_once_value(builder, each(0))
         with cgutils.for_range(builder, count) as loop:
@@ -147,7 +147,7 @@ def _largest(width: int, nan: bool) -> Any:
                 a = builder.select(builder.icmp_signed(">", a, each(0x7F800000)), each(0), a)
             so_far = builder.load(most)
             builder.store(builder.select(builder.icmp_signed(">", a, so_far), a, so_far), most)
-        name = f"llvm.vector.reduce.smax.v{width}i32"
+        name = "llvm.vector.reduce.smax.v16i32"
         reduce = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [vector]), name)
         return builder.call(reduce, [builder.load(most)])
 
@@ -157,13 +157,13 @@ def _largest(width: int, nan: bool) -> Any:
 @intrinsic
 def largest_of(typing_context, address, sixteens):
     """The largest magnitude, as bits, of so many sixteens of binary32 numbers; a NaN counts."""
-    return _largest(16, True)
+    return _largest(True)
 
 
 @intrinsic
 def largest_number_of(typing_context, address, sixteens):
     """The same; a NaN counts as 0."""
-    return _largest(16, False)
+    return _largest(False)
 
 
 def _room(builder: Any, item: ir.Type, count: int) -> Any:
