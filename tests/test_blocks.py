@@ -1069,6 +1069,28 @@ def test_decode_into_out(recipe, dtype):
         made.decode(out=np.empty((48, 70), np.float64))
 
 
+@pytest.mark.parametrize("recipe", ["mxfp8", "nvfp4", "nvfp4_te_16x16", "fp8_e4m3_row_torchao", "int8_channel_absmax"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_encode_into_out(recipe, axis):
+    x = numbers(15, 48, 80)
+    expected = fp.encode_blocks(x, recipe, axis=axis)
+    room = np.full((50, 160), 7, np.uint8)
+    for out in (np.empty(x.shape, np.uint8), room[1:49, ::2], np.empty(x.shape, np.uint8, order="F")):
+        made = fp.encode_blocks(x, recipe, axis=axis, out=out)
+        assert made.codes is out
+        same_array(made, expected)
+    assert (room[:, 1::2] == 7).all()
+    with pytest.raises(ValueError, match="shape"):
+        fp.encode_blocks(x, recipe, out=np.empty((48, 81), np.uint8))
+    with pytest.raises(TypeError, match="dtype"):
+        fp.encode_blocks(x, recipe, out=np.empty((48, 80), np.int8))
+    with pytest.raises(TypeError, match="NumPy array"):
+        fp.encode_blocks(x, recipe, out=[0])
+    with pytest.raises(ValueError, match="out overlaps"):
+        fp.encode_blocks(x, recipe, out=x.reshape(-1).view(np.uint8)[: x.size].reshape(x.shape))
+    assert fp.encode_blocks(6.0, recipe, out=np.empty((), np.uint8)).shape == ()
+
+
 @pytest.mark.parametrize("part", ["codes", "scales", "tensor_scale"])
 def test_decode_does_not_overwrite_what_it_reads(part: str) -> None:
     made = fp.encode_blocks(numbers(14, 2, 256), "nvfp4")

@@ -116,9 +116,9 @@ class Prepared:
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
         self.zero_points = np.empty(self.tiling.count, np.int8) if fmt.zero_point else None
 
-    def encode(self) -> Array:
+    def encode(self, out: Array | None = None) -> Array:
         """Codes; the scales and zero points are filled in."""
-        codes = np.empty(self.blocks.shape, np.uint8)
+        codes = np.empty(self.blocks.shape, np.uint8) if out is None else out
         if self.zero_points is None:
             run_encode(self.scaling, self.blocks, codes, self.stored)
         else:
@@ -167,6 +167,7 @@ class Prepared:
 def encode_blocks(
     x: Any, fmt: str | BlockFormat, /, *, axis: int = -1, rounding: str | None = None, rng: Any = None,
     tensor_amax: Any = None, scale: Any = None, eps: float | None = None, amax_history: Any = None,
+    out: Any = None,
 ) -> BlockArray:  # fmt: skip
     """Codes and scales of an array in a block format.
 
@@ -194,6 +195,8 @@ def encode_blocks(
     amax_history : array_like, optional
         For recipes with delayed scaling: the amaxes of the steps before, in any order; none at the first step. See
         `DelayedScaling`, which keeps one.
+    out : numpy.ndarray of uint8, optional
+        Where the codes go: of the shape of `x`. It becomes the result's `codes`.
 
     Returns
     -------
@@ -222,10 +225,20 @@ def encode_blocks(
     fmt = block_format(fmt)
     if (scalar := _number(x)) is not None:
         x = scalar[0]
-    ready = Prepared(adapt(x), fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
-    codes, tiles = ready.encode(), ready.tiling
+    adapted = adapt(x)
+    if out is not None:
+        out = np.asarray(out) if isinstance(out, np.ndarray) else out
+        check_out(out, adapted.data.shape, np.dtype(np.uint8), x if isinstance(x, np.ndarray) else adapted.data)
+    ready = Prepared(adapted, fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
+    tiles = ready.tiling
+    straight = out is not None and out.flags.c_contiguous and tiles.in_place
+    codes = tiles.join(ready.encode(out.reshape(ready.blocks.shape) if straight else None))
+    if out is not None and not straight:
+        out[...] = codes
     points = None if ready.zero_points is None else tiles.join_scales(ready.zero_points)
-    return BlockArray._trusted(tiles.join(codes), tiles.join_scales(ready.stored), fmt, ready.second, tiles, points)
+    return BlockArray._trusted(
+        codes if out is None else out, tiles.join_scales(ready.stored), fmt, ready.second, tiles, points
+    )
 
 
 def quantize_blocks(

@@ -111,6 +111,10 @@ class Recipe:
             s[code] = value
         return s
 
+    def is_of_code(self, code: int | None, value: float) -> bool:
+        """Whether that is the scale of the code anyway."""
+        return code is not None and np.array_equal(self.used[code], np.float32(value), equal_nan=True)
+
     @cached_property
     def divides(self) -> bool:
         """Whether y is a quotient, and no product with a reciprocal."""

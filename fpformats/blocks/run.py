@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import engine
 from ..elements import decode32
-from ..kernels import LARGE, SCALE_AT, VALUE_AT
+from ..kernels import AHEAD, LARGE, PAST, SCALE_AT, VALUE_AT
 from ..plan import decode_plan
 from ..registry import get_element
 from .expressions import evaluate
@@ -26,8 +26,8 @@ from .scaling import Scaling, decode_scales
 __all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_quantize"]
 
 Array = NDArray[Any]
-#: numbers a chunk: what it reads and writes stays in cache, and NumPy's calls for the scales are few
-CHUNK = 1 << 19
+#: numbers a chunk: what it reads stays in the last cache, and NumPy's calls for the scales are few
+CHUNK = 1 << 20
 #: the same where scales cost little: what lies between two kernels stays in the second-level cache
 DECODED = 1 << 16
 _FP32 = get_element("fp32")
@@ -133,7 +133,7 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
         run_select(scaling, x, codes, stored)
         return
     target = codes.reshape(-1)
-    kernel, fused, past = engine.blocks_kernel(x.size), scaling.recipe.fused_codes, codes.nbytes >= LARGE
+    kernel, fused, way = engine.blocks_kernel(x.size), scaling.recipe.fused_codes, _way(x, codes)
 
     def finish(
         y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
@@ -141,7 +141,7 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
     ) -> None:  # fmt: skip
         if fused is not None and length % 16 == 0:
             (kind, row), (f, how) = fused, _table_or(scaling.factors, f, SCALE_AT)
-            kernel(bits, target[at], f, kind, length, None, row, scaling.recipe.zero, past | how, _index(stored, how))
+            kernel(bits, target[at], f, kind, length, None, row, scaling.recipe.zero, way | how, _index(stored, how))
             return
         assert f is not None
         scaling.recipe.scaled(kernel, bits, y, f, length)
@@ -160,7 +160,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         run_decode(scaling, codes, stored, out)
         return
     target = out.reshape(-1)
-    kernel, past = engine.blocks_kernel(x.size), _is_large(x, out)
+    kernel, way = engine.blocks_kernel(x.size), _way(x, out)
     fused = scaling.recipe.fused_values
 
     def finish(
@@ -172,7 +172,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
             own = None if scaling.values is not None else scaling.value_factors(stored, first)
             value, more = _table_or(scaling.values, own, VALUE_AT)
             how |= more
-            kernel(bits, target[at], f, kind, length, value, row, scaling.recipe.zero, past | how, _index(stored, how))
+            kernel(bits, target[at], f, kind, length, value, row, scaling.recipe.zero, way | how, _index(stored, how))
             return
         assert f is not None
         scaling.recipe.scaled(kernel, bits, y, f, length)
@@ -203,9 +203,10 @@ def _index(stored: Array, how: int) -> Array:
     return stored if how else _NO_CODES
 
 
-def _is_large(x: Array, out: Array) -> bool:
-    """Whether results go past the caches."""
-    return out.nbytes >= LARGE and not np.may_share_memory(x, out)
+def _way(x: Array, out: Array) -> int:
+    """Whether results go past the caches, and whether numbers come into them before the next amaxes are taken."""
+    past = out.nbytes >= LARGE and not np.may_share_memory(x, out)
+    return (PAST if past else 0) | (AHEAD if x.itemsize == 4 and x.nbytes >= LARGE else 0)
 
 
 def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> None:
@@ -213,7 +214,7 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> Non
     blocks, k = codes.shape
     flat, target = codes.reshape(-1), out.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
-    past = _is_large(codes, out)
+    way = _way(codes, out)
     fused = scaling.recipe.fused_decode if k % 16 == 0 else None
     parts = _parts(blocks, k, DECODED if fused is None else CHUNK)
     cast = engine.Cast(decode_plan(scaling.element, _FP32).stages)
@@ -230,7 +231,7 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> Non
                     own = None if scaling.values is not None else scaling.value_factors(scales, first)
                     f, how = _table_or(scaling.values, own, SCALE_AT)
                     words, index = numbers.view(np.uint32), _index(scales, how)
-                    kernel(words, target[at], f, kind, length, None, row, 0, past | how, index)
+                    kernel(words, target[at], f, kind, length, None, row, 0, way | how, index)
                     continue
                 values = q[: count * length]
                 cast(numbers, values)

@@ -32,25 +32,26 @@ def _field(bits: Array) -> Array:
     return (bits >> np.uint32(23)).astype(np.int32)
 
 
-def _less(field: Array, emax: int) -> Array:
-    """Exponent fields as codes, emax less and not below 0."""
-    return (np.maximum(field, np.uint32(emax)) - np.uint32(emax)).astype(np.uint8)
+def _less(bits: Array, emax: int) -> Array:
+    """Exponent fields of magnitudes (a NaN's may have become 0) as codes, emax less and not below 0."""
+    field = (bits >> np.uint32(23)).astype(np.uint8)
+    return np.maximum(field, np.uint8(emax)) - np.uint8(emax)
 
 
 # --- E8M0: of an amax, less the element's largest exponent ------------------------------------------
 def floor(a: Array, emax: int) -> Array:
     """The exponent of a."""
-    return _less(_bits(a) >> np.uint32(23), emax)
+    return _less(_bits(a), emax)
 
 
 def ceil(a: Array, emax: int) -> Array:
     """The next one, unless a is a power of two."""
-    return _less((_bits(a) + MANTISSA) >> np.uint32(23), emax)
+    return _less(_bits(a) + MANTISSA, emax)
 
 
 def half_up(a: Array, bits: int, emax: int) -> Array:
     """The exponent once a has been rounded to so many mantissa bits, ties up."""
-    return _less((_bits(a) + np.uint32(1 << (22 - bits))) >> np.uint32(23), emax)
+    return _less(_bits(a) + np.uint32(1 << (22 - bits)), emax)
 
 
 # --- E8M0: the smallest power of two that is not below v ----------------------------------------------

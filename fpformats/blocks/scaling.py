@@ -113,7 +113,9 @@ class Scaling:
             made = np.where(made == old, np.uint8(new), made)
         special = [(_holds(row[0], a, made, self), *row[1:]) for row in fmt.special if self._possible(row[0], a, most)]
         special = [row for row in special if row[0].any()]
-        if not special and self.factors is not None:
+        if self.factors is not None and all(self.recipe.is_of_code(code, value) for _, code, value in special):
+            for where, code, _ in special:
+                made[where] = code
             return made, None, None
         s = scale_codes(fmt.s, number, False) if fmt.s else self.recipe.used.take(made) if coded else made
         for where, code, value in special:

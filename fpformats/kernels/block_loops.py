@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from . import PAST, SCALE_AT, VALUE_AT, rows
+from . import AHEAD, PAST, SCALE_AT, VALUE_AT, rows
 from .bodies import Words
 from .memory import (
     INLINE,
@@ -15,10 +15,10 @@ from .memory import (
     address_of,
     copy_past,
     fence,
-    largest_number_of,
-    largest_of,
+    largest,
     line_like,
     part_of,
+    prefetch,
     read,
     tile_address,
     unpacker,
@@ -69,6 +69,7 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
             r, z = unpack(row), to_float(zero)
             n, at, target, tile = out.size // (k * item), address_of(x), address_of(out), tile_address()
             past = how & PAST > 0 and k <= TILE
+            ahead = 4 * x.size if how & AHEAD else 0
             most = TILE // k if past else n
             for first in range(0, n, most):
                 count = min(most, n - first)
@@ -77,6 +78,7 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
                     s = to_float(scale[index[b]] if how & SCALE_AT else scale[b])
                     t = to_float(value[index[b]] if how & VALUE_AT else value[b])
                     for _ in range(k // 16):
+                        prefetch(at + ahead)
                         sixteen(numbers(x, out, at), results(x, out, to), s, t, z, r)
                         at += 16 * of
                         to += 16 * item
@@ -142,17 +144,30 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
     size = rows.PREFIX["decode"]
     decoded, decoded_with_inf, decoded_twos_complement = (each(decoded(body), 1, 4, size) for body in from_code)
 
+    def sixteens_amax(nan):
+        """A loop for blocks of sixteens, four at a time; NaN counts or not."""
+        of_one, of_four = largest(nan)
+
+        def loop(x, out, k):
+            most, at, fours = uint(0), address_of(x), out.size // 4 * 4
+            for b in range(0, fours, 4):
+                most = max(most, of_four(at, k // 16, out[b : b + 4]))
+                at += 16 * k
+            for b in range(fours, out.size):
+                out[b] = of_one(at, k // 16)
+                most = max(most, out[b])
+                at += 4 * k
+            return most
+
+        return numba.njit(**INLINE)(loop)
+
+    amax_of_sixteens, number_amax_of_sixteens = sixteens_amax(True), sixteens_amax(False)
+
     def amax(x, out, k, nan):
         """Each block's largest magnitude, as bits, and the largest of all; NaN counts or not."""
-        largest = uint(0)
         if k % 16 == 0:
-            at = address_of(x)
-            for b in range(out.size):
-                most = largest_of(at, k // 16) if nan else largest_number_of(at, k // 16)
-                at += 4 * k
-                out[b] = most
-                largest = max(largest, most)
-            return largest
+            return amax_of_sixteens(x, out, k) if nan else number_amax_of_sixteens(x, out, k)
+        largest = uint(0)
         for b in range(out.size):
             v = x[b * k : b * k + k]
             most = uint(0)

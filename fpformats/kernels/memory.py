@@ -18,8 +18,7 @@ from numba.extending import intrinsic
 from . import LARGE
 
 __all__ = [
-    "INLINE", "TILE", "address_of", "copy_past", "fence", "largest_number_of", "largest_of", "line_like", "part_of",
-    "read", "tile_address", "tiled", "unpacker", "write", "write_bytes",
+    "INLINE", "TILE", "address_of", "copy_past", "fence", "largest", "line_like", "part_of", "prefetch", "read", "tile_address", "tiled", "unpacker", "write", "write_bytes",
 ]  # fmt: skip
 
 INLINE: dict[str, Any] = {
@@ -112,6 +111,20 @@ def write(typing_context, array, i, value):
 
 
 @intrinsic
+def prefetch(typing_context, address):
+    """Have the line at an address come into the caches."""
+
+    def emit(context, builder, signature, arguments):
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [builder.inttoptr(arguments[0], byte), word(0), word(1), word(1)])
+        return context.get_dummy_value()
+
+    return types.none(types.int64), emit
+
+
+@intrinsic
 def write_bytes(typing_context, out, source):
     """The low bytes of the sixteen 32-bit integers of an array, to one of bytes."""
 
@@ -129,41 +142,76 @@ def write_bytes(typing_context, out, source):
     return types.none(out, source), emit
 
 
-def _largest(nan: bool) -> Any:
-    """`largest_of`: a NaN counts, or is 0."""
+def _magnitudes(builder: Any, at: Any, nan: bool) -> Any:
+    """Sixteen binary32 numbers' magnitudes as bits; a NaN's may count as 0."""
 
-    def emit(context, builder, signature, arguments):
-        address, count = arguments
-        word, vector = ir.IntType(32), ir.VectorType(ir.IntType(32), 16)
-        at = builder.inttoptr(address, vector.as_pointer())
+    def each(value: int) -> ir.Constant:
+        return ir.Constant(at.type.pointee, [value] * 16)
 
-        def each(value: int) -> ir.Constant:
-            return ir.Constant(vector, [value] * 16)
-
-        most = cgutils.alloca_once_value(builder, each(0))
-        with cgutils.for_range(builder, count) as loop:
-            a = builder.and_(builder.load(builder.gep(at, [loop.index]), align=1), each(0x7FFFFFFF))
-            if not nan:
-                a = builder.select(builder.icmp_signed(">", a, each(0x7F800000)), each(0), a)
-            so_far = builder.load(most)
-            builder.store(builder.select(builder.icmp_signed(">", a, so_far), a, so_far), most)
-        name = "llvm.vector.reduce.smax.v16i32"
-        reduce = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [vector]), name)
-        return builder.call(reduce, [builder.load(most)])
-
-    return types.uint32(types.int64, types.int64), emit
+    a = builder.and_(builder.load(at, align=1), each(0x7FFFFFFF))
+    return a if nan else builder.select(builder.icmp_signed(">", a, each(0x7F800000)), each(0), a)
 
 
-@intrinsic
-def largest_of(typing_context, address, sixteens):
-    """The largest magnitude, as bits, of so many sixteens of binary32 numbers; a NaN counts."""
-    return _largest(True)
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed(">", a, b), a, b)
 
 
-@intrinsic
-def largest_number_of(typing_context, address, sixteens):
-    """The same; a NaN counts as 0."""
-    return _largest(False)
+def _largest_each(builder: Any, address: Any, count: Any, blocks: int, nan: bool) -> list[Any]:
+    """For each of some blocks of so many sixteens, the largest magnitudes of each sixteenth number, as a vector."""
+    at = builder.inttoptr(address, ir.VectorType(ir.IntType(32), 16).as_pointer())
+    starts = [builder.gep(at, [builder.mul(count, count.type(i))]) for i in range(blocks)]
+    most = [cgutils.alloca_once_value(builder, _magnitudes(builder, start, nan)) for start in starts]
+    with cgutils.for_range(builder, builder.sub(count, count.type(1))) as loop:
+        for start, room in zip(starts, most, strict=True):
+            a = _magnitudes(builder, builder.gep(start, [builder.add(loop.index, count.type(1))]), nan)
+            builder.store(_larger(builder, a, builder.load(room)), room)
+    return [builder.load(room) for room in most]
+
+
+def largest(nan: bool) -> tuple[Any, Any]:
+    """(of one block, of four): intrinsics for the largest magnitudes, as bits; a NaN counts, or is 0.
+
+    The first takes an address and how many sixteens of binary32 numbers the block has. The second takes four blocks
+    one after the other, writes theirs to the beginning of an array, and returns the largest.
+    """
+
+    def reduced(builder: Any, most: Any) -> Any:
+        name = f"llvm.vector.reduce.smax.v{most.type.count}i32"
+        function = ir.FunctionType(ir.IntType(32), [most.type])
+        return builder.call(cgutils.get_or_insert_function(builder.module, function, name), [most])
+
+    def halves(builder: Any, a: Any, b: Any, size: int, low: list[int], high: list[int]) -> Any:
+        """The larger of what two vectors together have at some places, and at others."""
+        kind = ir.VectorType(ir.IntType(32), size)
+        return _larger(builder, *(builder.shuffle_vector(a, b, ir.Constant(kind, places)) for places in (low, high)))
+
+    def lanes(*places: int) -> list[int]:
+        """The same places of every four; from 4 on they are the second vector's."""
+        return [lane + place % 4 + place // 4 * 16 for lane in range(0, 16, 4) for place in places]
+
+    @intrinsic
+    def of_one(typing_context, address, sixteens):
+        def emit(context, builder, signature, arguments):
+            return reduced(builder, *_largest_each(builder, *arguments, 1, nan))
+
+        return types.uint32(types.int64, types.int64), emit
+
+    @intrinsic
+    def of_four(typing_context, address, sixteens, out):
+        def emit(context, builder, signature, arguments):
+            a, b, c, d = _largest_each(builder, *arguments[:2], 4, nan)
+            # every four of a and b become a b a b, and those with c d c d become a b c d
+            ab, cd = (halves(builder, *pair, 16, lanes(0, 4, 1, 5), lanes(2, 6, 3, 7)) for pair in ((a, b), (c, d)))
+            most = halves(builder, ab, cd, 16, lanes(0, 1, 4, 5), lanes(2, 3, 6, 7))
+            for size in (8, 4):
+                most = halves(builder, most, most, size, list(range(size)), list(range(size, 2 * size)))
+            data = context.make_array(out)(context, builder, arguments[2]).data
+            builder.store(most, builder.bitcast(data, most.type.as_pointer()), align=1)
+            return reduced(builder, most)
+
+        return types.uint32(types.int64, types.int64, out), emit
+
+    return of_one, of_four
 
 
 def _room(builder: Any, item: ir.Type, count: int) -> Any:

@@ -53,11 +53,14 @@ def _bar(total: int, what: str, wanted: bool) -> Iterator[Any]:
         yield lambda: bar.advance(task)
 
 
-def _identical(a: Array, b: Array) -> bool:
-    """Whether all codes are equal, eight bytes at a time where they can be seen so."""
-    if a.nbytes % 8 == 0 and a.flags.c_contiguous and b.flags.c_contiguous:
-        a, b = a.view(np.uint64), b.view(np.uint64)
-    return bool((a == b).all())
+def _identical(got: Array, due: Array) -> bool:
+    """Whether all codes are equal, eight bytes at a time where that can be; `due` may be one code, broadcast."""
+    if got.nbytes % 8 == 0 and got.flags.c_contiguous and got.dtype == due.dtype:
+        if due.strides == (0,):
+            got, due = got.view(np.uint64), np.full(8 // due.itemsize, due[0]).view(np.uint64)
+        elif due.flags.c_contiguous:
+            got, due = got.view(np.uint64), due.view(np.uint64)
+    return bool((got == due).all())
 
 
 class Tally:

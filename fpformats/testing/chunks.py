@@ -55,7 +55,10 @@ def _plain_stretch(bits: Array, source: Format) -> bool:
 
 
 def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules, room: Array | None = None) -> Array:
-    """What these inputs become; in ``room``, where it is as large, which saves a sweep its fresh pages."""
+    """What these inputs become; in ``room``, where it is as large, which saves a sweep its fresh pages.
+
+    Where all become one code it is that code, broadcast: nothing is filled.
+    """
     numbers = Source(bits, chunk.source)
     count = bits.size // STRETCH
     if not chunk.consecutive or count < 4 or not _plain_stretch(bits, chunk.source):
@@ -63,6 +66,8 @@ def expected_codes(chunk: Chunk, bits: Array, fmt: Format, rules: Rules, room: A
     starts = np.arange(0, count * STRETCH, STRETCH)
     ends = numbers.take(np.concatenate([starts, starts + STRETCH - 1])).encode(fmt, rules)
     first, last = ends[:count], ends[count:]
+    if bits.size == count * STRETCH and (ends == ends[0]).all():
+        return np.broadcast_to(ends[0], bits.shape)
     changes = np.flatnonzero(first != last)
     if changes.size > count // 4:
         return numbers.encode(fmt, rules)
