@@ -20,7 +20,7 @@ from .layouts import pack, swizzled
 from .recipe import recipe
 from .run import run_decode
 from .scaling import Scaling
-from .tiles import Tiling, tiling
+from .tiles import ALONE, Tiling, tiling
 
 __all__ = ["BlockArray", "block_format"]
 
@@ -218,7 +218,8 @@ class BlockArray:
         >>> fp.encode_blocks([0.5, 6.0] * 8, "nvfp4").decode()[:2]
         array([0.5, 6. ], dtype=float32)
         """
-        blocks = self._tiling.cut(self.codes)
+        turns = ALONE if self.format.zero_point else self._tiling.turns
+        rows = self._tiling.rows_of(self.codes, turns)
         stored = self._tiling.cut_scales(self.scales)
         scaling = Scaling(recipe(self.format, get_element("fp32")), **self._second())
         wanted = np.dtype(dtype)
@@ -228,15 +229,15 @@ class BlockArray:
             for part in (self.codes, self.scales, self.tensor_scale):  # the constructor copies zero points
                 if part is not None:
                     check_out(out, self.shape, wanted, part)
-        straight = out is not None and wanted == np.float32 and out.flags.carray and self._tiling.in_place
-        made = out.view(np.uint32).reshape(blocks.shape) if straight else np.empty(blocks.shape, np.uint32)
+        straight = out is not None and wanted == np.float32 and out.flags.carray and self._tiling.in_order(turns)
+        made = out.view(np.uint32).reshape(rows.shape) if straight else np.empty(rows.shape, np.uint32)
         if self.zero_points is None:
-            run_decode(scaling, blocks, stored, made)
+            run_decode(scaling, rows, stored, made, turns)
         else:
-            decode_affine(scaling, blocks, stored, self._tiling.cut_scales(self.zero_points), made)
+            decode_affine(scaling, rows, stored, self._tiling.cut_scales(self.zero_points), made)
         if straight:
             return out
-        values = self._tiling.join(made).view(np.float32)
+        values = self._tiling.array_of(made, turns).view(np.float32)
         if out is None:
             return values if wanted == np.float32 else values.astype(wanted)
         np.copyto(out, values, casting="unsafe")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from .numbers import binary32
 from .recipe import recipe
 from .run import CHUNK, amax_of, amaxes_of, run_encode, run_quantize
 from .scaling import Scaling
-from .tiles import Tiling, tiling
+from .tiles import ALONE, Tiling, tiling
 
 __all__ = ["Prepared", "encode_blocks", "quantize_blocks", "tensor_amax"]
 
@@ -85,8 +86,9 @@ class Prepared:
     ) -> None:
         bits, source = binary32(adapted)
         self.tiling: Tiling = tiling(fmt, bits.shape, axis)
-        self.blocks = self.tiling.cut(bits)
-        self.fmt = fmt
+        self.fmt, self._bits = fmt, bits
+        self.turns = ALONE if fmt.zero_point or fmt.select or fmt.statistic == "mean" else self.tiling.turns
+        self.rows = self.tiling.rows_of(bits, self.turns)
         self.second: Any = None
         given.check(fmt, self.tiling.count)
         level: dict[str, Any] = {}
@@ -104,7 +106,7 @@ class Prepared:
             }
         amax: Any = None if fmt.z or given.tensor_amax is None else given.one_amax()
         if fmt.statistic == "mean":
-            amax = np.array([mean_of(row) for row in self.blocks], np.float32)
+            amax = np.array([mean_of(row) for row in self.rows], np.float32)
         eps, rounding = given.least(fmt), rounding or ""
         scale = given.scales(fmt, self.tiling, Scaling(recipe(fmt, source), eps=eps))
         self.random_bits: int | None = None
@@ -116,25 +118,35 @@ class Prepared:
         self.stored = np.empty(self.tiling.count, np.float32 if fmt.scale == "fp32" else np.uint8)
         self.zero_points = np.empty(self.tiling.count, np.int8) if fmt.zero_point else None
 
+    @cached_property
+    def blocks(self) -> Array:
+        """(blocks, numbers), as bits."""
+        return self.rows if self.turns is ALONE else self.tiling.cut(self._bits)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether `rows` are in the array's own order."""
+        return self.tiling.in_order(self.turns)
+
     def encode(self, out: Array | None = None) -> Array:
-        """Codes; the scales and zero points are filled in."""
-        codes = np.empty(self.blocks.shape, np.uint8) if out is None else out
+        """Codes of `rows`; the scales and zero points are filled in."""
+        codes = np.empty(self.rows.shape, np.uint8) if out is None else out
         if self.zero_points is None:
-            run_encode(self.scaling, self.blocks, codes, self.stored)
+            run_encode(self.scaling, self.rows, codes, self.stored, self.turns)
         else:
-            run_affine(self.scaling, self.blocks, codes, self.stored, self.zero_points)
+            run_affine(self.scaling, self.rows, codes, self.stored, self.zero_points)
         return codes
 
     def quantize(self, out: Array) -> None:
-        """Values, as binary32 bits."""
+        """Values of `rows`, as binary32 bits."""
         if self.zero_points is None:
-            run_quantize(self.scaling, self.blocks, out, self.stored)
+            run_quantize(self.scaling, self.rows, out, self.stored, self.turns)
         else:
             decode_affine(self.scaling, self.encode(), self.stored, self.zero_points, out)
 
     def _amaxes(self, given: Given) -> Array | None:
         """The blocks' amaxes, where their second level is made of them."""
-        return amaxes_of(self.blocks, self.fmt.amax_nan) if given.tensor_amax is None else None
+        return amaxes_of(self.rows, self.fmt.amax_nan, self.turns) if given.tensor_amax is None else None
 
     def _amax(self, given: Given, amaxes: Array | None) -> Any:
         """The second level's, one or one a row."""
@@ -158,10 +170,10 @@ class Prepared:
         if words is None:
             # counter-based words come in fours: where parts of the work begin between them, all are drawn at once
             k = self.tiling.size
-            if self.tiling.in_place and (k % 4 == 0 or k <= CHUNK // 4):
+            if self.in_order and (k % 4 == 0 or k <= CHUNK // 4):
                 return None, seed
             words = drawn_words(seed, math.prod(self.tiling.shape)) >> np.uint32(32 - (rules.random_bits or 32))
-        return self.tiling.cut(words.reshape(self.tiling.shape)).reshape(-1), -1
+        return self.tiling.rows_of(words.reshape(self.tiling.shape), self.turns).reshape(-1), -1
 
 
 def encode_blocks(
@@ -231,8 +243,8 @@ def encode_blocks(
         check_out(out, adapted.data.shape, np.dtype(np.uint8), x if isinstance(x, np.ndarray) else adapted.data)
     ready = Prepared(adapted, fmt, axis, rounding, rng, Given(tensor_amax, scale, eps, amax_history))
     tiles = ready.tiling
-    straight = out is not None and out.flags.c_contiguous and tiles.in_place
-    codes = tiles.join(ready.encode(out.reshape(ready.blocks.shape) if straight else None))
+    straight = out is not None and out.flags.c_contiguous and ready.in_order
+    codes = tiles.array_of(ready.encode(out.reshape(ready.rows.shape) if straight else None), ready.turns)
     if out is not None and not straight:
         out[...] = codes
     points = None if ready.zero_points is None else tiles.join_scales(ready.zero_points)
@@ -255,16 +267,16 @@ def quantize_blocks(
     out = np.asarray(out) if isinstance(out, np.ndarray) else out  # a subclass may have shapes of its own
     ready = Prepared(adapted, fmt, axis, rounding, rng, given)
     own = adapted.format or "fp32"
-    straight = own == "fp32" and isinstance(out, np.ndarray) and out.flags.c_contiguous and ready.tiling.in_place
+    straight = own == "fp32" and isinstance(out, np.ndarray) and out.flags.c_contiguous and ready.in_order
     if out is not None:
         dtype = adapted.wrap(np.empty(0, adapted.data.dtype if adapted.format else np.uint32), own).dtype
         check_out(out, adapted.data.shape, dtype, x if isinstance(x, np.ndarray) else adapted.data)
         straight = straight and out.dtype.isnative
-    made = out.view(np.uint32).reshape(ready.blocks.shape) if straight else np.empty(ready.blocks.shape, np.uint32)
+    made = out.view(np.uint32).reshape(ready.rows.shape) if straight else np.empty(ready.rows.shape, np.uint32)
     ready.quantize(made)
     if straight:
         return wanted
-    values = ready.tiling.join(made)
+    values = ready.tiling.array_of(made, ready.turns)
     if own == "fp64":
         values = values.view(np.float32).astype(np.float64).view(np.uint64)
     elif own != "fp32":

@@ -10,7 +10,8 @@ scaling back are a pass each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from ..plan import decode_plan
 from ..registry import get_element
 from .expressions import evaluate
 from .scaling import Scaling, decode_scales
+from .tiles import ALONE, Turns
 
 __all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_quantize"]
 
@@ -46,29 +48,80 @@ def amax_of(bits: Array, nan: str) -> np.float32:
     return np.uint32(most).view(np.float32)
 
 
-def _parts(blocks: int, k: int, chunk: int) -> list[tuple[int, int, int, int]]:
-    """(first block, blocks, first number in the block, numbers): whole blocks, or parts of one that is too large."""
-    if k <= chunk:
-        step = max(4 * (chunk // (4 * k)), 1)
-        return [(b, min(step, blocks - b), 0, k) for b in range(0, blocks, step)]
-    return [(b, 1, i, min(chunk, k - i)) for b in range(blocks) for i in range(0, k, chunk)]
+class _Span(NamedTuple):
+    """Blocks that are worked on together, or a piece of one that is too large."""
+
+    first: int
+    size: int
+    #: where their numbers are, and how many one row has
+    at: slice
+    length: int
+
+    @property
+    def blocks(self) -> slice:
+        return slice(self.first, self.first + self.size)
 
 
-def amaxes_of(x: Array, nan: str) -> Array:
-    """Each block's largest magnitude; blocks are rows."""
-    blocks, k = x.shape
+@dataclass(frozen=True)
+class _Part:
+    """What is known of them once they have scales."""
+
+    span: _Span
+    turns: Turns
+    #: as stored, as used, and factors; None where the stored codes decide them
+    stored: Array
+    s: Array | None = None
+    f: Array | None = None
+    #: whether a NaN may come out
+    odd: bool = False
+
+    @property
+    def at(self) -> slice:
+        return self.span.at
+
+    @property
+    def length(self) -> int:
+        return self.span.length
+
+    def looked_up(self, own: Array | None, table: Array | None, flag: int) -> tuple[Array, int]:
+        """Rows' own numbers, or where there are none the table that their codes look into, as bits; the flag."""
+        if own is not None:
+            return self.turns.spread(own).view(np.uint32), 0
+        assert table is not None
+        return table.view(np.uint32), flag
+
+    def index(self, how: int) -> Array:
+        """What looks into tables, if there are any."""
+        return self.turns.spread(self.stored) if how else _NO_CODES
+
+
+def _spans(blocks: int, k: int, chunk: int, turns: Turns = ALONE) -> list[_Span]:
+    """Whole blocks, or pieces of one that is too large. Those that take turns stay together."""
+    size = k * turns.rows
+    if k > chunk and turns.rows == 1:
+        starts = [(b, i, min(chunk, k - i)) for b in range(blocks) for i in range(0, k, chunk)]
+        return [_Span(b, 1, slice(b * k + i, b * k + i + length), length) for b, i, length in starts]
+    few, least = (turns.across, turns.across) if turns.rows > 1 else (4, 1)  # random words come in fours
+    step = max(chunk // (few * size) * few, least)
+    ends = [(b, min(b + step, blocks)) for b in range(0, blocks, step)]
+    return [_Span(b, end - b, slice(b * size, end * size), k) for b, end in ends]
+
+
+def amaxes_of(x: Array, nan: str, turns: Turns = ALONE) -> Array:
+    """Each block's largest magnitude; rows are blocks, or take turns."""
+    rows, k = x.shape
     if k > CHUNK:
         return np.array([amax_of(row, nan) for row in x], np.float32)
-    flat, out = x.reshape(-1), np.empty(blocks, np.uint32)
-    kernel, parts = engine.blocks_kernel(x.size), _parts(blocks, k, CHUNK)
+    flat, out = x.reshape(-1), np.empty(rows, np.uint32)
+    kernel, spans = engine.blocks_kernel(x.size), _spans(rows, k, CHUNK)
 
     def run(lo: int, hi: int) -> None:
-        for first, count, _, _ in parts[lo:hi]:
-            _amaxes(kernel, _writeable(flat[first * k : (first + count) * k]), out[first : first + count], k, nan)
+        for span in spans[lo:hi]:
+            _amaxes(kernel, _writeable(flat[span.at]), out[span.blocks], k, nan)
 
-    if parts:
-        engine.spread(run, len(parts), x.size)
-    return out.view(np.float32)
+    if spans:
+        engine.spread(run, len(spans), x.size)
+    return turns.largest(out).view(np.float32)
 
 
 def _amaxes(kernel: Callable[..., int], bits: Array, out: Array, k: int, nan: str) -> int:
@@ -84,75 +137,81 @@ def _writeable(bits: Array) -> Array:
     return bits if bits.flags.writeable else bits.copy()
 
 
-def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None], fused: bool) -> None:
-    """The loop that all jobs share: `finish(y, x, first, count, slice, stored, s, f, odd, length)` does the rest."""
-    blocks, k = x.shape
+def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None], fused: bool, turns: Turns) -> None:
+    """The loop that all jobs share: `finish(y, x, part)` does the rest."""
+    blocks, k = stored.size, x.shape[1]
     flat = x.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
     nan = scaling.fmt.amax_nan
-    parts = _parts(blocks, k, CHUNK)
+    spans = _spans(blocks, k, CHUNK, turns)
     amaxes, all_counts = scaling.amaxes, nan != "ignore" and scaling.amax is None
     if scaling.amax is not None:
         amaxes = np.full(blocks, scaling.amax, np.float32)
     elif amaxes is None and k > CHUNK:
-        amaxes = amaxes_of(x, nan)
+        amaxes = amaxes_of(x, nan, turns)
 
     def run(lo: int, hi: int) -> None:
-        size = max(count * length for _, count, _, length in parts)
-        y = np.empty(0 if fused and k % 16 == 0 else size, np.uint32)
-        room = np.empty(max(count for _, count, _, _ in parts), np.uint32)
+        y = np.empty(0 if fused else max(span.at.stop - span.at.start for span in spans), np.uint32)
+        room = np.empty(max(span.size for span in spans) * turns.rows, np.uint32)
         with np.errstate(all="ignore"):
-            for first, count, inside, length in parts[lo:hi]:
-                start = first * k + inside
-                at = slice(start, start + count * length)
-                bits = _writeable(flat[at])
+            for span in spans[lo:hi]:
+                bits = _writeable(flat[span.at])
                 if amaxes is None:
-                    most = _amaxes(kernel, bits, room[:count], k, nan)
-                    a, odd = room[:count].view(np.float32), most >= 0x7F800000
+                    rows = room[: span.size * turns.rows]
+                    most = _amaxes(kernel, bits, rows, k, nan)
+                    a, odd = turns.largest(rows).view(np.float32), most >= 0x7F800000
                 else:
-                    a = amaxes[first : first + count]
+                    a = amaxes[span.blocks]
                     most = int(a.view(np.uint32).max())
                     odd = most >= 0x7F800000 or not all_counts
-                codes, s, f = scaling.scales(a, most, first)
-                stored[first : first + count] = codes
-                if not (fused and length % 16 == 0):
+                codes, s, f = scaling.scales(a, most, span.first)
+                stored[span.blocks] = codes
+                if not fused:
                     f = scaling.factors_of(codes) if f is None else f
                     # a NaN comes from one, from an infinity, or from a factor of zero or infinity
                     odd = odd or not (f.min() > 0 and f.max() < np.inf) or scaling.recipe.may_be_far(a, codes, s, f)
-                finish(y[: bits.size], bits, first, count, at, codes, s, f, odd, length)
+                finish(y[: bits.size], bits, _Part(span, turns, codes, s, f, odd))
 
-    if parts:
-        engine.spread(run, len(parts), flat.size)
+    if spans:
+        engine.spread(run, len(spans), flat.size)
 
 
-def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
-    """Codes of numbers (binary32 bits, one block a row) and stored scales."""
+def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array, turns: Turns = ALONE) -> None:
+    """Codes of numbers (binary32 bits, one block a row, or a row of one) and stored scales."""
     if scaling.fmt.select:
         from .four_over_six import run_select
 
         run_select(scaling, x, codes, stored)
         return
     target = codes.reshape(-1)
-    kernel, fused, way = engine.blocks_kernel(x.size), scaling.recipe.fused_codes, _way(x, codes)
+    kernel, way = engine.blocks_kernel(x.size), _way(x, codes)
+    fused = scaling.recipe.fused_codes if x.shape[1] % 16 == 0 else None
 
-    def finish(
-        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
-        s: Array | None, f: Array | None, odd: bool, length: int,
-    ) -> None:  # fmt: skip
-        if fused is not None and length % 16 == 0:
-            (kind, row), (f, how) = fused, _table_or(scaling.factors, f, SCALE_AT)
-            kernel(bits, target[at], f, kind, length, None, row, scaling.recipe.zero, way | how, _index(stored, how))
+    def finish(y: Array, bits: Array, part: _Part) -> None:
+        if fused is not None:
+            (kind, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
+            kernel(bits, target[part.at], f, kind, part.length, None, row, zero, way | how, part.index(how))
             return
-        assert f is not None
-        scaling.recipe.scaled(kernel, bits, y, f, length)
-        scaling.to_codes(y, target[at], at.start, odd)
-        if odd and scaling.fmt.argmin:
-            scaling.recipe.to_nearest(bits, scaling.recipe.used.take(stored) if s is None else s, y, target[at])
+        _to_codes(scaling, kernel, y, bits, target[part.at], part)
 
-    _run(scaling, x, stored, finish, fused is not None)
+    _run(scaling, x, stored, finish, fused is not None, turns)
 
 
-def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
+def _to_codes(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Array, out: Array, part: _Part) -> None:
+    """Scaling and the element's cast, each by itself; y is what goes between them."""
+    _scaled(scaling, kernel, y, bits, part)
+    scaling.to_codes(y, out, part.at.start, part.odd)
+    if part.odd and scaling.fmt.argmin:
+        s = scaling.recipe.used.take(part.stored) if part.s is None else part.s
+        scaling.recipe.to_nearest(bits, part.turns.spread(s), y, out)
+
+
+def _scaled(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Array, part: _Part) -> None:
+    assert part.f is not None
+    scaling.recipe.scaled(kernel, bits, y, part.turns.spread(part.f), part.length)
+
+
+def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: Turns = ALONE) -> None:
     """Values (binary32 bits) that the codes decode to, without the codes."""
     if scaling.fmt.select:
         codes = np.empty(x.shape, np.uint8)
@@ -161,46 +220,31 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array) -> None:
         return
     target = out.reshape(-1)
     kernel, way = engine.blocks_kernel(x.size), _way(x, out)
-    fused = scaling.recipe.fused_values
+    fused = scaling.recipe.fused_values if x.shape[1] % 16 == 0 else None
 
-    def finish(
-        y: Array, bits: Array, first: int, count: int, at: slice, stored: Array,
-        s: Array | None, f: Array | None, odd: bool, length: int,
-    ) -> None:  # fmt: skip
-        if fused is not None and length % 16 == 0:
-            (kind, row), (f, how) = fused, _table_or(scaling.factors, f, SCALE_AT)
-            own = None if scaling.values is not None else scaling.value_factors(stored, first)
-            value, more = _table_or(scaling.values, own, VALUE_AT)
+    def finish(y: Array, bits: Array, part: _Part) -> None:
+        if fused is not None:
+            (kind, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
+            value, more = part.looked_up(_own_values(scaling, part), scaling.values, VALUE_AT)
             how |= more
-            kernel(bits, target[at], f, kind, length, value, row, scaling.recipe.zero, way | how, _index(stored, how))
+            kernel(bits, target[part.at], f, kind, part.length, value, row, zero, way | how, part.index(how))
             return
-        assert f is not None
-        scaling.recipe.scaled(kernel, bits, y, f, length)
-        if odd:
+        if part.odd:
             made = np.empty(y.size, np.uint8)
-            scaling.to_codes(y, made, at.start, True)
-            if scaling.fmt.argmin:
-                scaling.recipe.to_nearest(bits, scaling.recipe.used.take(stored) if s is None else s, y, made)
+            _to_codes(scaling, kernel, y, bits, made, part)
             q = decode32(made, scaling.element).view(np.uint32)
         else:
+            _scaled(scaling, kernel, y, bits, part)
             q = np.empty_like(y)
-            scaling.to_values(y, q, at.start)
-        _give_value(scaling, kernel, q, target[at], stored, first, count, length)
+            scaling.to_values(y, q, part.at.start)
+        _give_value(scaling, kernel, q, target[part.at], part)
 
-    _run(scaling, x, stored, finish, fused is not None)
-
-
-def _table_or(table: Array | None, own: Array | None, flag: int) -> tuple[Array, int]:
-    """Blocks' own numbers, or where there are none the table that their codes look into, as bits; the kernel's flag."""
-    if own is not None:
-        return own.view(np.uint32), 0
-    assert table is not None
-    return table.view(np.uint32), flag
+    _run(scaling, x, stored, finish, fused is not None, turns)
 
 
-def _index(stored: Array, how: int) -> Array:
-    """What looks into tables, if there are any."""
-    return stored if how else _NO_CODES
+def _own_values(scaling: Scaling, part: _Part) -> Array | None:
+    """By what elements go on their way out, where a table of codes does not say it."""
+    return None if scaling.values is not None else scaling.value_factors(part.stored, part.span.first)
 
 
 def _way(x: Array, out: Array) -> int:
@@ -209,59 +253,44 @@ def _way(x: Array, out: Array) -> int:
     return (PAST if past else 0) | (AHEAD if x.itemsize == 4 and x.nbytes >= LARGE else 0)
 
 
-def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array) -> None:
+def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array, turns: Turns = ALONE) -> None:
     """Values of codes."""
-    blocks, k = codes.shape
+    k = codes.shape[1]
     flat, target = codes.reshape(-1), out.reshape(-1)
     kernel = engine.blocks_kernel(flat.size)
     way = _way(codes, out)
     fused = scaling.recipe.fused_decode if k % 16 == 0 else None
-    parts = _parts(blocks, k, DECODED if fused is None else CHUNK)
+    spans = _spans(stored.size, k, DECODED if fused is None else CHUNK, turns)
     cast = engine.Cast(decode_plan(scaling.element, _FP32).stages)
 
     def run(lo: int, hi: int) -> None:
-        q = np.empty(max(count * length for _, count, _, length in parts) if fused is None else 0, np.uint32)
+        q = np.empty(max(span.at.stop - span.at.start for span in spans) if fused is None else 0, np.uint32)
         with np.errstate(all="ignore"):
-            for first, count, inside, length in parts[lo:hi]:
-                start = first * k + inside
-                at = slice(start, start + count * length)
-                numbers, scales = _writeable(flat[at]), _writeable(stored[first : first + count])
-                if fused is not None and length % 16 == 0:
+            for span in spans[lo:hi]:
+                numbers, part = _writeable(flat[span.at]), _Part(span, turns, _writeable(stored[span.blocks]))
+                if fused is not None:
                     kind, row = fused
-                    own = None if scaling.values is not None else scaling.value_factors(scales, first)
-                    f, how = _table_or(scaling.values, own, SCALE_AT)
-                    words, index = numbers.view(np.uint32), _index(scales, how)
-                    kernel(words, target[at], f, kind, length, None, row, 0, way | how, index)
+                    f, how = part.looked_up(_own_values(scaling, part), scaling.values, SCALE_AT)
+                    words, index = numbers.view(np.uint32), part.index(how)
+                    kernel(words, target[span.at], f, kind, span.length, None, row, 0, way | how, index)
                     continue
-                values = q[: count * length]
+                values = q[: numbers.size]
                 cast(numbers, values)
-                _give_value(scaling, kernel, values, target[at], scales, first, count, length)
+                _give_value(scaling, kernel, values, target[span.at], part)
 
-    if parts:
-        engine.spread(run, len(parts), flat.size)
+    if spans:
+        engine.spread(run, len(spans), flat.size)
 
 
-def _give_value(
-    scaling: Scaling,
-    kernel: Callable[..., int],
-    q: Array,
-    out: Array,
-    stored: Array,
-    first: int,
-    count: int,
-    length: int,
-) -> None:
+def _give_value(scaling: Scaling, kernel: Callable[..., int], q: Array, out: Array, part: _Part) -> None:
     """q by what it decodes with."""
-    f = scaling.value_factors(stored, first)
+    f, spread = scaling.value_factors(part.stored, part.span.first), part.turns.spread
     if f is not None:
-        kernel(q, out, f.view(np.uint32), 3 if scaling.recipe.out_divides else 2, length)
+        kernel(q, out, spread(f).view(np.uint32), 3 if scaling.recipe.out_divides else 2, part.length)
         return
-    t = decode_scales(scaling.fmt, stored)[:, None]
-    level = {name: _column(scaling.level(getattr(scaling, name), first, first + count)) for name in ("z", "G")}
-    q = q.view(np.float32).reshape(count, length)
-    made = evaluate(scaling.fmt.q, {**scaling.environment, **level, "q": q, "s": t, "t": t})
+    level = {name: scaling.level(getattr(scaling, name), part.span.first, part.span.blocks.stop) for name in ("z", "G")}
+    columns = {**level, "t": decode_scales(scaling.fmt, part.stored)}
+    columns = {name: value if np.ndim(value) == 0 else spread(value)[:, None] for name, value in columns.items()}
+    q = q.view(np.float32).reshape(-1, part.length)
+    made = evaluate(scaling.fmt.q, {**scaling.environment, **columns, "q": q, "s": columns["t"]})
     np.copyto(out.view(np.float32), np.asarray(made, np.float32).reshape(-1))
-
-
-def _column(value: Any) -> Any:
-    return value if np.ndim(value) == 0 else np.reshape(value, (-1, 1))

@@ -11,9 +11,32 @@ from numpy.typing import NDArray
 
 from ..block_format import BlockFormat
 
-__all__ = ["Tiling", "tiling"]
+__all__ = ["ALONE", "Tiling", "Turns", "tiling"]
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Blocks of several rows that stay where they are: `across` blocks, side by side, take turns for `rows` rows."""
+
+    rows: int = 1
+    across: int = 1
+
+    def largest(self, amaxes: Array) -> Array:
+        """Each block's, of its rows' as bits."""
+        if self.rows == 1:
+            return amaxes
+        return amaxes.reshape(-1, self.rows, self.across).max(axis=1).reshape(-1)
+
+    def spread(self, numbers: Array) -> Array:
+        """A block's number for each of its rows."""
+        if self.rows == 1:
+            return numbers
+        return np.repeat(numbers.reshape(-1, 1, self.across), self.rows, axis=1).reshape(-1)
+
+
+ALONE = Turns()
 
 
 @dataclass(frozen=True)
@@ -69,6 +92,25 @@ class Tiling:
         return (self.axis == len(self.shape) - 1 and self.tile[0] == 1 and self.columns % self.tile[1] == 0) or (
             self.count <= 1 and self.axis == max(len(self.shape) - 1, 0) and self.tile == (self.rows, self.columns)
         )
+
+    @property
+    def turns(self) -> Turns:
+        """How rows of blocks take turns in the array's own memory, where they can stay there."""
+        r, c = self.tile
+        whole = self.count and self.rows % r == 0 and self.columns % c == 0 and c % 16 == 0
+        return Turns(r, self.across) if r > 1 and whole and self.axis == len(self.shape) - 1 else ALONE
+
+    def in_order(self, turns: Turns) -> bool:
+        """Whether `rows_of` are in the array's own order."""
+        return turns.rows > 1 or self.in_place
+
+    def rows_of(self, x: Array, turns: Turns) -> Array:
+        """(blocks, numbers), or where they take turns the blocks' rows: a view where that is possible."""
+        return np.ascontiguousarray(x).reshape(-1, self.tile[1]) if turns.rows > 1 else self.cut(x)
+
+    def array_of(self, rows: Array, turns: Turns) -> Array:
+        """The way back."""
+        return rows.reshape(self.shape) if turns.rows > 1 else self.join(rows)
 
     def _moved(self) -> tuple[int, ...]:
         shape = list(self.shape) or [1]

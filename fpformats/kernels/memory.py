@@ -18,7 +18,8 @@ from numba.extending import intrinsic
 from . import LARGE
 
 __all__ = [
-    "INLINE", "TILE", "address_of", "copy_past", "fence", "largest", "line_like", "part_of", "prefetch", "read", "tile_address", "tiled", "unpacker", "write", "write_bytes",
+    "INLINE", "TILE", "address_of", "copy_past", "fence", "largest", "line_like", "part_of", "prefetch", "read",
+    "tile_address", "tiled", "unpacker", "write", "write_bytes",
 ]  # fmt: skip
 
 INLINE: dict[str, Any] = {
