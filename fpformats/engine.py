@@ -169,9 +169,10 @@ def _bind(kernels: Any, stage: Any) -> Callable[..., Any]:
 _NONE, _NO_CODES = np.zeros(64, np.uint32), np.zeros(1, np.uint8)
 
 
-def blocks_kernel(elements: int) -> Callable[..., int]:
+def blocks_kernel(elements: int, single: bool = False) -> Callable[..., int]:
     """`compiled`'s kernel for numbers that share a scale, or NumPy's: (x, out, scale, kind, k), and for casts more."""
-    kernel = _kernels(elements).blocks32
+    kernels = _kernels(elements)
+    kernel = kernels.singles32 if single else kernels.blocks32
 
     def run(
         x: Any, out: Any, scale: Any, kind: int, k: int,

@@ -150,12 +150,10 @@ class Prepared:
 
     def _amax(self, given: Given, amaxes: Array | None) -> Any:
         """The second level's, one or one a row."""
-        rows = self.tiling.many if self.fmt.second_of != "tensor" else 1
-        if amaxes is None:
-            return given.one_amax() if self.fmt.second_of == "tensor" else given.row_amaxes(rows)
+        if self.fmt.second_of != "tensor":
+            return given.row_amaxes(self.tiling.lines) if amaxes is None else self.tiling.line_amaxes(amaxes)
         # as bits, a NaN is the largest
-        most = amaxes.view(np.uint32).reshape(rows, amaxes.size // max(rows, 1)).max(axis=1, initial=0).view(np.float32)
-        return most if self.fmt.second_of != "tensor" else most[0]
+        return given.one_amax() if amaxes is None else amaxes.view(np.uint32).max(initial=0).view(np.float32)
 
     def _random(self, fmt: BlockFormat, rounding: str, rng: Any) -> tuple[Any, int]:
         if rounding:
@@ -169,8 +167,8 @@ class Prepared:
         words, seed = random_words(rules, rng, self.tiling.shape)
         if words is None:
             # counter-based words come in fours: where parts of the work begin between them, all are drawn at once
-            k = self.tiling.size
-            if self.in_order and (k % 4 == 0 or k <= CHUNK // 4):
+            strip = self.tiling.size * self.turns.across
+            if self.in_order and (strip % 4 == 0 or (self.turns is ALONE and strip <= CHUNK // 4)):
                 return None, seed
             words = drawn_words(seed, math.prod(self.tiling.shape)) >> np.uint32(32 - (rules.random_bits or 32))
         return self.tiling.rows_of(words.reshape(self.tiling.shape), self.turns).reshape(-1), -1

@@ -85,19 +85,25 @@ class _Part:
 
     def looked_up(self, own: Array | None, table: Array | None, flag: int) -> tuple[Array, int]:
         """Rows' own numbers, or where there are none the table that their codes look into, as bits; the flag."""
-        if own is not None:
-            return self.turns.spread(own).view(np.uint32), 0
-        assert table is not None
-        return table.view(np.uint32), flag
+        if own is None:
+            assert table is not None
+            if not self.turns.single:
+                return table.view(np.uint32), flag
+            own = table.take(self.stored, mode="clip")
+        return self.rows(own).view(np.uint32), 0
+
+    def rows(self, numbers: Array) -> Array:
+        """A block's number for each of its rows, or where a row has many blocks as it is."""
+        return numbers if self.turns.single else self.turns.spread(numbers)
 
     def index(self, how: int) -> Array:
         """What looks into tables, if there are any."""
-        return self.turns.spread(self.stored) if how else _NO_CODES
+        return self.turns.spread(self.stored) if how & (SCALE_AT | VALUE_AT) else _NO_CODES
 
 
 def _spans(blocks: int, k: int, chunk: int, turns: Turns = ALONE) -> list[_Span]:
     """Whole blocks, or pieces of one that is too large. Those that take turns stay together."""
-    size = k * turns.rows
+    size = turns.rows if turns.single else k * turns.rows
     if k > chunk and turns.rows == 1:
         starts = [(b, i, min(chunk, k - i)) for b in range(blocks) for i in range(0, k, chunk)]
         return [_Span(b, 1, slice(b * k + i, b * k + i + length), length) for b, i, length in starts]
@@ -109,11 +115,14 @@ def _spans(blocks: int, k: int, chunk: int, turns: Turns = ALONE) -> list[_Span]
 
 def amaxes_of(x: Array, nan: str, turns: Turns = ALONE) -> Array:
     """Each block's largest magnitude; rows are blocks, or take turns."""
-    rows, k = x.shape
-    if k > CHUNK:
-        return np.array([amax_of(row, nan) for row in x], np.float32)
-    flat, out = x.reshape(-1), np.empty(rows, np.uint32)
-    kernel, spans = engine.blocks_kernel(x.size), _spans(rows, k, CHUNK)
+    k = x.shape[1]
+    if k > CHUNK and not turns.single:
+        return turns.largest(np.array([amax_of(row, nan) for row in x], np.float32).view(np.uint32)).view(np.float32)
+    flat, out = x.reshape(-1), np.empty(x.size // (turns.rows if turns.single else k), np.uint32)
+    kernel, spans = (
+        engine.blocks_kernel(x.size, turns.single),
+        _spans(out.size, k, CHUNK, turns if turns.single else ALONE),
+    )
 
     def run(lo: int, hi: int) -> None:
         for span in spans[lo:hi]:
@@ -141,23 +150,24 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
     """The loop that all jobs share: `finish(y, x, part)` does the rest."""
     blocks, k = stored.size, x.shape[1]
     flat = x.reshape(-1)
-    kernel = engine.blocks_kernel(flat.size)
+    kernel = engine.blocks_kernel(flat.size, turns.single)
     nan = scaling.fmt.amax_nan
     spans = _spans(blocks, k, CHUNK, turns)
     amaxes, all_counts = scaling.amaxes, nan != "ignore" and scaling.amax is None
     if scaling.amax is not None:
         amaxes = np.full(blocks, scaling.amax, np.float32)
-    elif amaxes is None and k > CHUNK:
+    elif amaxes is None and k > CHUNK and not turns.single:
         amaxes = amaxes_of(x, nan, turns)
 
     def run(lo: int, hi: int) -> None:
         y = np.empty(0 if fused else max(span.at.stop - span.at.start for span in spans), np.uint32)
-        room = np.empty(max(span.size for span in spans) * turns.rows, np.uint32)
+        each = 1 if turns.single else turns.rows
+        room = np.empty(max(span.size for span in spans) * each, np.uint32)
         with np.errstate(all="ignore"):
             for span in spans[lo:hi]:
                 bits = _writeable(flat[span.at])
                 if amaxes is None:
-                    rows = room[: span.size * turns.rows]
+                    rows = room[: span.size * each]
                     most = _amaxes(kernel, bits, rows, k, nan)
                     a, odd = turns.largest(rows).view(np.float32), most >= 0x7F800000
                 else:
@@ -184,7 +194,7 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array, turns: T
         run_select(scaling, x, codes, stored)
         return
     target = codes.reshape(-1)
-    kernel, way = engine.blocks_kernel(x.size), _way(x, codes)
+    kernel, way = engine.blocks_kernel(x.size, turns.single), _way(x, codes)
     fused = scaling.recipe.fused_codes if x.shape[1] % 16 == 0 else None
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
@@ -208,7 +218,7 @@ def _to_codes(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Arra
 
 def _scaled(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Array, part: _Part) -> None:
     assert part.f is not None
-    scaling.recipe.scaled(kernel, bits, y, part.turns.spread(part.f), part.length)
+    scaling.recipe.scaled(kernel, bits, y, part.rows(part.f), part.length)
 
 
 def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: Turns = ALONE) -> None:
@@ -219,7 +229,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
         run_decode(scaling, codes, stored, out)
         return
     target = out.reshape(-1)
-    kernel, way = engine.blocks_kernel(x.size), _way(x, out)
+    kernel, way = engine.blocks_kernel(x.size, turns.single), _way(x, out)
     fused = scaling.recipe.fused_values if x.shape[1] % 16 == 0 else None
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
@@ -257,7 +267,7 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array, turns:
     """Values of codes."""
     k = codes.shape[1]
     flat, target = codes.reshape(-1), out.reshape(-1)
-    kernel = engine.blocks_kernel(flat.size)
+    kernel = engine.blocks_kernel(flat.size, turns.single)
     way = _way(codes, out)
     fused = scaling.recipe.fused_decode if k % 16 == 0 else None
     spans = _spans(stored.size, k, DECODED if fused is None else CHUNK, turns)
@@ -286,11 +296,12 @@ def _give_value(scaling: Scaling, kernel: Callable[..., int], q: Array, out: Arr
     """q by what it decodes with."""
     f, spread = scaling.value_factors(part.stored, part.span.first), part.turns.spread
     if f is not None:
-        kernel(q, out, spread(f).view(np.uint32), 3 if scaling.recipe.out_divides else 2, part.length)
+        kind, rows = 3 if scaling.recipe.out_divides else 2, part.rows(f).view(np.uint32)
+        kernel(q, out, rows, kind, part.length)
         return
     level = {name: scaling.level(getattr(scaling, name), part.span.first, part.span.blocks.stop) for name in ("z", "G")}
     columns = {**level, "t": decode_scales(scaling.fmt, part.stored)}
     columns = {name: value if np.ndim(value) == 0 else spread(value)[:, None] for name, value in columns.items()}
-    q = q.view(np.float32).reshape(-1, part.length)
+    q = q.view(np.float32).reshape(-1, 1 if part.turns.single else part.length)
     made = evaluate(scaling.fmt.q, {**scaling.environment, **columns, "q": q, "s": columns["t"]})
     np.copyto(out.view(np.float32), np.asarray(made, np.float32).reshape(-1))

@@ -29,13 +29,16 @@ from .memory import (
 __all__ = ["block_loops"]
 
 
-def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
-    """What numbers that share a scale need."""
+def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[..., Any]:
+    """What numbers that share a scale need.
+
+    Where blocks are `single`, one number wide and some rows high, the numbers of a row have each their own scale.
+    """
     uint, flt, to_float, to_bits = vocabulary.uint, vocabulary.float, vocabulary.to_float, vocabulary.to_bits
     ABS, NAN_TO_SIGN = vocabulary.const(0x7FFFFFFF), vocabulary.const(0x7FFFFFFF - 0x7F800000)
     to_value, to_code, *from_code = programs
 
-    def choose(words):
+    def sixteen_at(words):
         """Sixteen numbers at an address: of x's type, or of out's."""
 
         def sixteen(x, out, address):
@@ -43,27 +46,37 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
 
         return numba.njit(**INLINE)(sixteen)
 
+    @numba.njit(**INLINE)
+    def of_block(numbers, i):
+        return to_float(numbers)
+
+    @numba.njit(**INLINE)
+    def of_number(numbers, i):
+        return to_float(read(numbers, i))
+
+    sixteen_words, sixteen_bytes = sixteen_at(True), sixteen_at(False)
+    own = of_number if single else of_block
+    unpackers = {size: unpacker(size) for size in set(rows.PREFIX.values())}
+
     def each(step, of, item, size):
         """A loop over blocks of sixteens: `step(number, scale, value, zero, row)`; of so many bytes, to so many."""
-        unpack = unpacker(size)
+        unpack = unpackers[size]
         step = numba.njit(**INLINE)(step)
 
         # of known length: a loop with another one for what is left over would rarely be entered
-        @numba.njit(**INLINE)
         def words(v, y, s, t, z, r):
             for i in range(16):
-                write(y, i, step(uint(read(v, i)), s, t, z, r))
+                write(y, i, step(uint(read(v, i)), own(s, i), own(t, i), z, r))
 
-        @numba.njit(**INLINE)
         def low_bytes(v, y, s, t, z, r):
             made = line_like(v)
             for i in range(16):
-                made[i] = step(uint(read(v, i)), s, t, z, r)
+                made[i] = step(uint(read(v, i)), own(s, i), own(t, i), z, r)
             write_bytes(y, made)
 
-        sixteen = words if item == 4 else low_bytes
-        numbers = choose(of == 4)
-        results = choose(item == 4)
+        sixteen = numba.njit(**INLINE)(words if item == 4 else low_bytes)
+        numbers = sixteen_words if of == 4 else sixteen_bytes
+        results = sixteen_words if item == 4 else sixteen_bytes
 
         def loop(x, out, scale, value, row, k, zero, how, index):
             r, z = unpack(row), to_float(zero)
@@ -75,8 +88,8 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
                 count = min(most, n - first)
                 to = tile if past else target
                 for b in range(first, first + count):
-                    s = to_float(scale[index[b]] if how & SCALE_AT else scale[b])
-                    t = to_float(value[index[b]] if how & VALUE_AT else value[b])
+                    s = scale[index[b]] if how & SCALE_AT else scale[b]
+                    t = value[index[b]] if how & VALUE_AT else value[b]
                     for _ in range(k // 16):
                         prefetch(at + ahead)
                         sixteen(numbers(x, out, at), results(x, out, to), s, t, z, r)
@@ -88,7 +101,21 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
             if past:
                 fence()
 
-        return numba.njit(**INLINE)(loop)
+        def single_loop(x, out, scale, value, row, k, zero, how, index):
+            r, z = unpack(row), to_float(zero)
+            at, to, high = address_of(x), address_of(out), out.size // (item * scale.size)
+            ahead = 4 * x.size if how & AHEAD else 0
+            first, first_value = address_of(scale), address_of(value)
+            for b in range(out.size // (k * item)):
+                start = 4 * k * (b // high)
+                for i in range(start, start + 4 * k, 64):
+                    prefetch(at + ahead)
+                    s, t = part_of(scale, first + i, 16), part_of(value, first_value + i, 16)
+                    sixteen(numbers(x, out, at), results(x, out, to), s, t, z, r)
+                    at += 16 * of
+                    to += 16 * item
+
+        return numba.njit(**INLINE)(single_loop if single else loop)
 
     def simple(step):
         """A loop over blocks of any length: `step(number, scale)`."""
@@ -100,7 +127,15 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
                 for i in range(k):
                     y[i] = to_bits(step(to_float(v[i]), s))
 
-        return numba.njit(**INLINE)(loop)
+        def single_loop(x, out, scale, k):
+            high = x.size // scale.size
+            for b in range(x.size // k):
+                start = b // high * k
+                v, y, s = x[b * k : b * k + k], out[b * k : b * k + k], scale[start : start + k]
+                for i in range(k):
+                    y[i] = to_bits(step(to_float(v[i]), to_float(s[i])))
+
+        return numba.njit(**INLINE)(single_loop if single else loop)
 
     # a product that is not contracted with the sum, which then takes it for what it is: y + 0 is y without -0
     exact = numba.njit(**{**INLINE, "fastmath": False})
@@ -163,29 +198,56 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
 
     amax_of_sixteens, number_amax_of_sixteens = sixteens_amax(True), sixteens_amax(False)
 
+    @numba.njit(**INLINE)
+    def larger(most, x, nan):
+        """The larger of two magnitudes; NaN counts or is 0."""
+        a = uint(x & ABS)
+        if not nan:
+            # a choice would keep the loop scalar: all ones unless a is a NaN's
+            a = uint(a & uint(uint(uint(a + NAN_TO_SIGN) >> uint(31)) - uint(1)))
+        return a if a > most else most
+
+    def any_amax(nan):
+        """The same for blocks of any length."""
+
+        def loop(x, out, k):
+            largest = uint(0)
+            for b in range(out.size):
+                v = x[b * k : b * k + k]
+                most = uint(0)
+                for i in range(k):
+                    most = larger(most, uint(v[i]), nan)
+                out[b] = most
+                largest = max(largest, most)
+            return largest
+
+        def single_loop(x, out, k):
+            out[:] = 0
+            high = x.size // out.size
+            for b in range(x.size // k):
+                start = b // high * k
+                v, y = x[b * k : b * k + k], out[start : start + k]
+                for i in range(k):
+                    y[i] = larger(uint(y[i]), uint(v[i]), nan)
+            largest = uint(0)
+            for b in range(out.size):
+                largest = max(largest, out[b])
+            return largest
+
+        return numba.njit(**INLINE)(single_loop if single else loop)
+
+    amax_of_any, number_amax_of_any = any_amax(True), any_amax(False)
+
     def amax(x, out, k, nan):
         """Each block's largest magnitude, as bits, and the largest of all; NaN counts or not."""
         if k % 16 == 0:
             return amax_of_sixteens(x, out, k) if nan else number_amax_of_sixteens(x, out, k)
-        largest = uint(0)
-        for b in range(out.size):
-            v = x[b * k : b * k + k]
-            most = uint(0)
-            if nan:
-                for i in range(k):
-                    a = uint(v[i] & ABS)
-                    most = a if a > most else most
-            else:
-                for i in range(k):
-                    a = uint(v[i] & ABS)
-                    # a choice would keep the loop scalar: all ones unless a is a NaN's
-                    a = uint(a & uint(uint(uint(a + NAN_TO_SIGN) >> uint(31)) - uint(1)))
-                    most = a if a > most else most
-            out[b] = most
-            largest = max(largest, most)
-        return largest
+        return amax_of_any(x, out, k) if nan else number_amax_of_any(x, out, k)
 
-    amax = numba.njit(**INLINE)(amax)
+    def single_amax(x, out, k, nan):
+        return amax_of_any(x, out, k) if nan else number_amax_of_any(x, out, k)
+
+    amax = numba.njit(**INLINE)(single_amax if single else amax)
 
     def blocks(x, out, scale, kind, k, value, row, zero, how, index):
         """By kind, with results as bytes of `out`.
@@ -196,6 +258,9 @@ def block_loops(vocabulary: Words, programs: Any) -> Callable[..., Any]:
         format has no infinity, may have one, is two's complement. From 4 on k is a multiple of 16, and `how` says
         whether results go past the caches, and whether a block's scale and value stand at its own place in `scale`
         and `value` or at the place that `index` names.
+
+        Where blocks are `single`, k is the length of a row of numbers, and `scale` and `value` have as many for each
+        strip of rows, at their own places.
         """
         words = part_of(x, address_of(out), out.size // 4)
         if kind < 2:

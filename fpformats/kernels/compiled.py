@@ -175,7 +175,8 @@ def _loops(width: int) -> SimpleNamespace:
         decode=kernel("decode", [checked] * 8),
         random=random_kernel,
         either=general_or_random,
-        blocks=block_loops(words(width), programs["blocks"]),
+        blocks=block_loops(words(width), programs["blocks"], False),
+        singles=block_loops(words(width), programs["blocks"], True),
     )
 
 
@@ -227,6 +228,7 @@ SIGNATURES = {
     # binary64's general and random loops in one
     "either64": ("either", 64, 64),
     "blocks32": ("blocks", 32, 8),
+    "singles32": ("singles", 32, 8),
 }
 
 
@@ -235,7 +237,8 @@ def signature(name: str) -> tuple[Any, ...]:
     what, source, result = SIGNATURES[name]
     row = _array(max(32, source, result))
     words = (_array(32), types.int64, types.int64)
-    more = {"random": words, "either": words, "blocks": (types.int64, row, row, types.uint32, types.int64, _array(8))}
+    blocks = (types.int64, row, row, types.uint32, types.int64, _array(8))
+    more = {"random": words, "either": words, "blocks": blocks, "singles": blocks}
     return (_array(source), _array(result), row, types.int64, *more.get(what, ()))
 
 

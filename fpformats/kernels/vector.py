@@ -68,8 +68,8 @@ def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
     return kernel
 
 
-def _blocks(programs: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
-    """`compiled`'s kernel of that name."""
+def _blocks(programs: tuple[Callable[..., Any], ...], single: bool) -> Callable[..., int]:
+    """`block_loops.block_loops`."""
     to_value, to_code, *from_code = programs
 
     def kernel(
@@ -77,20 +77,23 @@ def _blocks(programs: tuple[Callable[..., Any], ...]) -> Callable[..., int]:
     ) -> int:  # fmt: skip
         coded = kind in (6, 7)
         out = out.reshape(-1) if coded else out.view(np.uint32).reshape(-1)
+        # rows, or strips of rows whose numbers have each their own scale
+        strips = (out if kind < 2 else scale).size // k
+        shape, per_row = ((strips, -1, k), (strips, 1, k)) if single else ((-1, k), (-1, 1))
         if kind < 2:
-            magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(-1, k)
+            magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(shape)
             if kind == 1:
                 magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
-            np.max(magnitudes, axis=1, out=out, initial=0)
+            np.max(magnitudes, axis=1, out=out.reshape(strips, k) if single else out, initial=0)
             return int(magnitudes.max(initial=0))
-        factors = (scale[index] if how & SCALE_AT else scale).view(np.float32)[:, None]
-        values = (value[index] if how & VALUE_AT else value).view(np.float32)[:, None]
+        factors = (scale[index] if how & SCALE_AT else scale).view(np.float32).reshape(per_row)
+        values = (value[index] if how & VALUE_AT else value).view(np.float32).reshape(per_row)
         with np.errstate(all="ignore"):
             if kind > 8:
-                codes = x.view(np.uint8).astype(np.uint32).reshape(-1, k)
+                codes = x.view(np.uint8).astype(np.uint32).reshape(shape)
                 made = from_code[kind - 9](codes, tuple(row)).view(np.float32) * factors
             else:
-                numbers = x.view(np.float32).reshape(-1, k)
+                numbers = x.view(np.float32).reshape(shape)
                 made = numbers / factors if kind in (3, 5, 7) else numbers * factors
             if 3 < kind < 9:
                 made = (made + np.uint32(zero).view(np.float32)).view(np.uint32)
@@ -121,5 +124,6 @@ def kernels() -> SimpleNamespace:
             out["random32"] = _random(programs["draw"], width)
         else:
             out["random64"] = _random(programs["random"], width)
-    out["blocks32"] = _blocks(bodies(words(32))["blocks"])
+    for name, single in (("blocks32", False), ("singles32", True)):
+        out[name] = _blocks(bodies(words(32))["blocks"], single)
     return SimpleNamespace(**out)

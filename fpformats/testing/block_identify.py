@@ -223,7 +223,7 @@ def _reductions(case: BlockCase, differ: NDArray[np.bool_]) -> Array:
         kept[np.arange(beside.size), beside] = block[beside]
         kept[:, top] = block[top]
         made.append(kept)
-    return np.concatenate(made).reshape(-1, tiles.tile[1])
+    return np.concatenate(made).reshape(-1, case.fmt.block[1] or tiles.size)
 
 
 def _smallest_text(box: _Box, case: BlockCase, differ: NDArray[np.bool_]) -> str:
