@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import fpformats as fp
 from fpformats import engine
 from fpformats.block_format import BlockFormat
 from fpformats.blocks.layouts import unswizzled
+from fpformats.blocks.run import CHUNK
+from fpformats.blocks.tiles import ALONE, Tiling, tiling
 
 ALL = fp.formats("block")
 #: one of each kind of block, scale and second level
@@ -698,7 +701,7 @@ def test_stochastic_words_are_those_of_elements() -> None:
         same_bits(fp.quantize(x, "mxfp4", rounding="stochastic", rng=rng), made.decode())
 
 
-@pytest.mark.parametrize("length", [33, 40001, 131077])
+@pytest.mark.parametrize("length", [33, 40001, 131077, 262149])
 def test_stochastic_rows_of_any_length(length: int) -> None:
     """Counters go on from row to row, whether or not a row fills whole groups of four."""
     x = numbers(34, 3, length)
@@ -738,11 +741,13 @@ SCRIPT = """
 import sys, numpy as np, fpformats as fp
 from fpformats import engine
 engine.WORTH_COMPILING = 1 << 62
-x = np.load(sys.argv[1])["x"]
 made = {}
-for name in fp.formats("block"):
-    q = fp.encode_blocks(x, name)
-    made[name + "/codes"], made[name + "/scales"], made[name + "/values"] = q.codes, q.scales, fp.quantize(x, name)
+for key, x in np.load(sys.argv[1]).items():
+    axis = int(key)
+    for name in fp.formats("block"):
+        q = fp.encode_blocks(x, name, axis=axis)
+        made[f"{name}{axis}/codes"], made[f"{name}{axis}/scales"] = q.codes, q.scales
+        made[f"{name}{axis}/values"], made[f"{name}{axis}/decoded"] = fp.quantize(x, name, axis=axis), q.decode()
 assert engine.compiled() is None and "numba" not in sys.modules
 np.savez(sys.argv[2], **made)
 """
@@ -750,17 +755,52 @@ np.savez(sys.argv[2], **made)
 
 def test_numpy_and_compiled_kernels(tmp_path: Path) -> None:
     """A process that never loads Numba gives the same bits as the compiled kernels, NaN payloads aside."""
-    x = awkward(30, 37, 160)
-    np.savez(tmp_path / "x.npz", x=x)
+    arrays = {
+        "1": awkward(30, 37, 160),
+        "0": awkward(35, 128, 48),
+        "-2": awkward(36, 128, 128),
+        "-1": awkward(37, 128, 384),
+    }
+    np.savez(tmp_path / "x.npz", **arrays)
     subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "x.npz", tmp_path / "made.npz"], check=True)
     fp.warmup()
     assert engine.compiled() is not None
     with np.load(tmp_path / "made.npz") as made:
-        for name in ALL:
-            q = fp.encode_blocks(x, name)
-            same_bits(made[f"{name}/codes"], q.codes)
-            same_bits(made[f"{name}/scales"], q.scales)
-            same_bits(made[f"{name}/values"], fp.quantize(x, name))
+        for name, (key, x) in itertools.product(ALL, arrays.items()):
+            q = fp.encode_blocks(x, name, axis=int(key))
+            same_bits(made[f"{name}{key}/codes"], q.codes)
+            same_bits(made[f"{name}{key}/scales"], q.scales)
+            same_bits(made[f"{name}{key}/values"], fp.quantize(x, name, axis=int(key)))
+            same_bits(made[f"{name}{key}/decoded"], q.decode())
+
+
+@pytest.mark.parametrize("shape", [(128, 48), (2, 128, 35), (3, 256, 2, 16), (256, 384), (130, 64)])
+def test_rows_that_stay_where_they_are(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks whose rows take turns in the array's own memory are what they are when each is moved into a row."""
+    fp.warmup()
+    x = awkward(38, *shape)
+    x = np.where(np.isinf(x), np.float32(1e30), x)
+    words = words_of(8, x.size).reshape(shape)
+    stayed = 0
+
+    def all_of(name: str, axis: int) -> list[fp.BlockArray | np.ndarray]:
+        made = fp.encode_blocks(x, name, axis=axis)
+        out = np.empty(shape, np.float32)
+        results = [made, fp.quantize(x, name, axis=axis, out=out), made.decode()]
+        if not fp.get(name).argmin and not fp.get(name).zero_point:
+            for rng in (3, words):
+                results.append(fp.encode_blocks(x, name, axis=axis, rounding="stochastic", rng=rng))
+        return results
+
+    for name, axis in itertools.product(ALL, range(len(shape))):
+        stayed += tiling(fp.get(name), shape, axis).turns.rows > 1
+        here = all_of(name, axis)
+        with monkeypatch.context() as patch:
+            patch.setattr(Tiling, "turns", ALONE)
+            moved = all_of(name, axis)
+        for one, other in zip(here, moved, strict=True):
+            (same_array if isinstance(one, fp.BlockArray) else same_bits)(one, other)
+    assert stayed > (10 if shape == (130, 64) else 100)
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
@@ -772,10 +812,10 @@ def test_large_arrays(name: str, threads: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("FPFORMATS_NUM_THREADS", threads)
     monkeypatch.setattr(engine, "WORTH_THREADS", 1 << 16)
     fmt: BlockFormat = fp.get(name)
-    x = numbers(31, 70, 8192)
+    x = numbers(31, 144, 8192)
     amax = {"tensor_amax": np.abs(x).max()} if fmt.z or fmt.size is None else {}
     whole = fp.encode_blocks(x, name, **amax)
-    for i in (0, 1, 15, 16, 34, 69):
+    for i in (0, 1, 15, 16, 127, 128, 143):
         row = fp.encode_blocks(x[i], name, **amax)
         same_bits(whole.codes[i], row.codes)
         same_bits(whole.scales.reshape(-1)[0:1] if fmt.size is None else whole.scales[i], row.scales)
@@ -783,11 +823,18 @@ def test_large_arrays(name: str, threads: str, monkeypatch: pytest.MonkeyPatch) 
     out = x.copy()
     assert fp.quantize(out, name, out=out) is out
     same_bits(out, whole.decode())
+    if fmt.block[0] == 1:
+        turned = fp.encode_blocks(x.T.copy(), name, axis=0, **amax)
+        same_bits(turned.codes, whole.codes.T)
+        same_bits(turned.scales, whole.scales.T)
+        same_bits(turned.decode(), whole.decode().T)
+        out = x.T.copy()
+        same_bits(fp.quantize(out, name, axis=0, out=out), whole.decode().T)
 
 
 def test_blocks_larger_than_a_chunk() -> None:
     """One scale for more numbers than fit in a chunk; its amax is in the last of them."""
-    x = numbers(32, 3, 300_000)
+    x = numbers(32, 3, CHUNK + 100_000)
     x[:, -1] = 1e4, -2e4, 3e4
     made = fp.encode_blocks(x, "fp8_e4m3_row_torchao")
     same_bits(made.scales, (448.0 / np.array([[1e4], [2e4], [3e4]])).astype(np.float32))
@@ -801,7 +848,7 @@ def test_blocks_larger_than_a_chunk() -> None:
 @pytest.mark.parametrize("name", ["fp8_e4m3_tensor_torchao", "fp8_e4m3_tensor_te", "int8_tensor_absmax"])
 def test_a_block_of_a_chunk_and_a_rest(name: str, more: int) -> None:
     """The rest, which the loops of sixteens may not take, is what it is alone with the same amax."""
-    x = np.resize(numbers(34, 4096), (1 << 19) + more)
+    x = np.resize(numbers(34, 4096), CHUNK + more)
     x[-1], x[-2] = 1e4, -0.0
     made, rest = fp.encode_blocks(x, name), fp.encode_blocks(x[-40:], name)
     same_bits(made.scales, rest.scales)
@@ -813,7 +860,7 @@ def test_a_block_of_a_chunk_and_a_rest(name: str, more: int) -> None:
 
 def test_seeded_words_go_on_from_chunk_to_chunk() -> None:
     """A number's random word is that of its place, also where a chunk of odd rows begins."""
-    x = np.resize(numbers(35, 4099), (1100, 1001))
+    x = np.resize(numbers(35, 4099), (2 * CHUNK // 1001 + 7, 1001))
     made = fp.encode_blocks(x, "fp8_e4m3_row_torchao", rounding="stochastic", rng=7)
     y = x * made.scales
     same_bits(made.codes, fp.encode(y, "e4m3", overflow="saturate", rounding="stochastic", rng=7))
@@ -1043,8 +1090,8 @@ def test_what_cannot_be_packed_or_swizzled() -> None:
 def test_a_scale_for_every_block_of_many_chunks(axis):
     """Scales in the grid's shape reach their own blocks, also where the work is cut into chunks."""
     rng = np.random.default_rng(11)
-    x = rng.normal(size=(1024, 1024)).astype(np.float32)
-    shape = (8, 1024) if axis == 0 else (1024, 8)
+    x = rng.normal(size=(CHUNK // 512, 1024)).astype(np.float32)
+    shape = (len(x) // 128, 1024) if axis == 0 else (len(x), 8)
     scale = np.exp2(rng.integers(-3, 4, shape)).astype(np.float32)
     made = fp.encode_blocks(x, "fp8_e4m3_1x128_te_fp32scale", axis=axis, scale=scale)
     expected = fp.encode(x * np.repeat(scale, 128, axis=axis), "e4m3", overflow="saturate")

@@ -154,9 +154,9 @@ def test_mean_is_exact_in_any_order(exponents: tuple[int, int]) -> None:
 
 
 def test_mean_of_many_chunks_and_of_nothing() -> None:
-    from fpformats.blocks.means import mean_of
+    from fpformats.blocks.means import CHUNK, mean_of
 
-    x = np.full(300_000, 3.0, np.float32)
+    x = np.full(2 * CHUNK + 5, 3.0, np.float32)
     x[-1] = 3.0 + 2.0**-21
     assert mean_of(x.view(np.uint32)) == 3.0
     assert mean_of(x[:0].view(np.uint32)) == 0.0
