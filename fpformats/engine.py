@@ -170,15 +170,18 @@ _NONE, _NO_CODES = np.zeros(64, np.uint32), np.zeros(1, np.uint8)
 
 
 def blocks_kernel(elements: int, single: bool = False) -> Callable[..., int]:
-    """`compiled`'s kernel for numbers that share a scale, or NumPy's: (x, out, scale, kind, k), and for casts more."""
-    kernels = _kernels(elements)
-    kernel = kernels.singles32 if single else kernels.blocks32
+    """Loops over numbers that share a scale, by name, compiled or NumPy's: (x, out, scale, name, k), for casts more.
+
+    See `kernels.block_loops`.
+    """
+    kernels, kind = _kernels(elements), "single" if single else "block"
 
     def run(
-        x: Any, out: Any, scale: Any, kind: int, k: int,
+        x: Any, out: Any, scale: Any, name: str, k: int,
         value: Any = None, row: Any = _NONE, zero: Any = 1 << 31, how: int = 0, index: Any = _NO_CODES,
     ) -> int:  # fmt: skip
-        return kernel(x, out.view(np.uint8), scale, kind, k, scale if value is None else value, row, zero, how, index)
+        kernel: Callable[..., int] = getattr(kernels, f"{kind} {name}")
+        return kernel(x, out.view(np.uint8), scale, k, scale if value is None else value, row, zero, how, index)
 
     return run
 

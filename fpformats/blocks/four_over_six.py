@@ -36,7 +36,7 @@ def run_select(scaling: Scaling, x: Array, codes: Array, stored: Array) -> None:
             for first in range(lo * step, min(hi * step, blocks), step):
                 count = min(step, blocks - first)
                 bits = np.array(x[first : first + count]).reshape(-1)
-                kernel(bits, room[:count], none, 0, k)
+                kernel(bits, room[:count], none, "amax", k)
                 a = room[:count].view(np.float32)
                 four = _candidate(scaling, f"({scaling.fmt.v}) * 1.5", bits, a, first, k)
                 six = _candidate(scaling, scaling.fmt.v, bits, a, first, k)

@@ -28,8 +28,18 @@ _FP32 = get_element("fp32")
 _FAR, _LARGE_SCALE = np.float32(2.0**20), np.float32(2.0**125)
 #: the kernels whose rows say how far two's complement reaches
 _TWOS_COMPLEMENT = [("encode8", 4), ("modes32", 10)]
-#: decode8's loops as loops over blocks
-_DECODED = {0: 9, 1: 10, 3: 11}
+#: casts as bodies of `kernels.BLOCK_BODIES`: to nearest even, of formats with mirrored ends and -0 and of integers
+_IN_BLOCK = {
+    ("encode8", 0): "code",
+    ("encode8", 2): "code",
+    ("round32", 0): "value",
+    ("round32", 2): "value",
+    ("encode8", 4): "integer_code",
+    ("modes32", 10): "integer_value",
+    ("decode8", 0): "decoded",
+    ("decode8", 1): "decoded_with_inf",
+    ("decode8", 3): "decoded_twos_complement",
+}
 
 
 @lru_cache(maxsize=512)
@@ -179,7 +189,7 @@ class Recipe:
     def in_one(self) -> bool:
         """Whether scaling and rounding to nearest are all there is between a number and its element."""
         fmt = self.fmt
-        other = self.again is not None or fmt.symmetric or fmt.y_at or fmt.argmin
+        other = self.again is not None or self.clamps or fmt.y_at or fmt.argmin
         return not other and fmt.zero in ("keep", "drop_exact") and fmt.overflow == "saturate"
 
     @cached_property
@@ -188,32 +198,29 @@ class Recipe:
         return np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
 
     @cached_property
-    def fused_codes(self) -> tuple[int, Array] | None:
-        """(kind, row) of the kernel that scales and encodes in one loop; None where that is not all."""
-        row = _in_block(self.encode, "encode8") if self.in_one else None
-        return None if row is None else (6 + self.divides, _with(row, "nan", self.nan_code))
+    def fused_codes(self) -> tuple[str, Array] | None:
+        """(name, row) of the loop that scales and encodes; None where that is not all."""
+        body, row = _in_block(self.encode) if self.in_one else ("", None)
+        return None if row is None else (f"{body} {_over(self.divides)}", _with(row, "nan", self.nan_code))
 
     @cached_property
-    def fused_values(self) -> tuple[int, Array] | None:
+    def fused_values(self) -> tuple[str, Array] | None:
         """The same of the one that scales, rounds and scales back."""
-        row = _in_block(self.quantize, "round32") if self.in_one and self.out is not None else None
-        if row is None or (self.divides and self.out_divides):
+        body, row = _in_block(self.quantize) if self.in_one and self.out is not None else ("", None)
+        if row is None:
             return None
         value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
-        return 8 if self.out_divides else 4 + self.divides, _with(row, "nan", int(value[0]))
+        return f"{body} {_over(self.divides)} {_over(self.out_divides)}", _with(row, "nan", int(value[0]))
 
     @cached_property
-    def fused_decode(self) -> tuple[int, Array] | None:
-        """The same of the one that decodes and multiplies."""
-        stages = decode_plan(self.element, _FP32).stages
-        if len(stages) > 1 or stages[0].what != "decode8" or self.out is None or self.out.divide:
-            return None
-        kind = _DECODED.get(stages[0].kind)
-        return None if kind is None or stages[0].row is None else (kind, stages[0].row)
+    def fused_decode(self) -> tuple[str, Array] | None:
+        """The same of the one that decodes and scales."""
+        body, row = _in_block(engine.Cast(decode_plan(self.element, _FP32).stages))
+        return None if row is None or self.out is None else (f"{body} {_over(self.out_divides)}", row)
 
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
-        kernel(bits, buffer, f.view(np.uint32), 3 if self.divides else 2, k)
+        kernel(bits, buffer, f.view(np.uint32), _over(self.divides), k)
         if self.again is not None:
             self.again(buffer, buffer)
         values = buffer.view(np.float32)
@@ -264,10 +271,15 @@ def scale_values(name: str) -> Array:
     return decode32(np.arange(256, dtype=np.uint8), name)
 
 
-def _in_block(cast: engine.Cast, kernel: str) -> Array | None:
-    """The row of a cast to nearest even, into a format with mirrored ends and -0; None of another one."""
+def _in_block(cast: engine.Cast) -> tuple[str, Array | None]:
+    """The body of `kernels.BLOCK_BODIES` that does what a cast does, and its row; no row where there is none."""
     stage = cast.stages[0]
-    return stage.row if len(cast.stages) == 1 and stage.what == kernel and stage.kind in (0, 2) else None
+    body = _IN_BLOCK.get((stage.what, stage.kind), "") if isinstance(stage.what, str) else ""
+    return (body, stage.row) if body and len(cast.stages) == 1 else ("", None)
+
+
+def _over(divides: bool) -> str:
+    return "over" if divides else "times"
 
 
 def _with(row: Any, name: str, value: int) -> Array:

@@ -135,9 +135,9 @@ def amaxes_of(x: Array, nan: str, turns: Turns = ALONE) -> Array:
 
 def _amaxes(kernel: Callable[..., int], bits: Array, out: Array, k: int, nan: str) -> int:
     """Amaxes of blocks, as bits; the largest one, which is a NaN's if there is one."""
-    most = int(kernel(bits, out, _NONE, 0, k))
+    most = int(kernel(bits, out, _NONE, "amax", k))
     if most > 0x7F800000 and nan == "ignore":
-        kernel(bits, out, _NONE, 1, k)
+        kernel(bits, out, _NONE, "amax_of_numbers", k)
     return most
 
 
@@ -199,8 +199,8 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array, turns: T
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
         if fused is not None:
-            (kind, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
-            kernel(bits, target[part.at], f, kind, part.length, None, row, zero, way | how, part.index(how))
+            (name, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
+            kernel(bits, target[part.at], f, name, part.length, None, row, zero, way | how, part.index(how))
             return
         _to_codes(scaling, kernel, y, bits, target[part.at], part)
 
@@ -234,10 +234,10 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
         if fused is not None:
-            (kind, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
+            (name, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
             value, more = part.looked_up(_own_values(scaling, part), scaling.values, VALUE_AT)
             how |= more
-            kernel(bits, target[part.at], f, kind, part.length, value, row, zero, way | how, part.index(how))
+            kernel(bits, target[part.at], f, name, part.length, value, row, zero, way | how, part.index(how))
             return
         if part.odd:
             made = np.empty(y.size, np.uint8)
@@ -279,10 +279,10 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array, turns:
             for span in spans[lo:hi]:
                 numbers, part = _writeable(flat[span.at]), _Part(span, turns, _writeable(stored[span.blocks]))
                 if fused is not None:
-                    kind, row = fused
+                    name, row = fused
                     f, how = part.looked_up(_own_values(scaling, part), scaling.values, SCALE_AT)
                     words, index = numbers.view(np.uint32), part.index(how)
-                    kernel(words, target[span.at], f, kind, span.length, None, row, 0, way | how, index)
+                    kernel(words, target[span.at], f, name, span.length, None, row, 0, way | how, index)
                     continue
                 values = q[: numbers.size]
                 cast(numbers, values)
@@ -296,8 +296,7 @@ def _give_value(scaling: Scaling, kernel: Callable[..., int], q: Array, out: Arr
     """q by what it decodes with."""
     f, spread = scaling.value_factors(part.stored, part.span.first), part.turns.spread
     if f is not None:
-        kind, rows = 3 if scaling.recipe.out_divides else 2, part.rows(f).view(np.uint32)
-        kernel(q, out, rows, kind, part.length)
+        kernel(q, out, part.rows(f).view(np.uint32), "over" if scaling.recipe.out_divides else "times", part.length)
         return
     level = {name: scaling.level(getattr(scaling, name), part.span.first, part.span.blocks.stop) for name in ("z", "G")}
     columns = {**level, "t": decode_scales(scaling.fmt, part.stored)}

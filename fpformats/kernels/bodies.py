@@ -478,6 +478,15 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
 
     @function
+    def integer_value_in_block(x, r):
+        """Nearest-even into two's complement; the same of NaN."""
+        return where(u(x & ABS) > INF_BITS, r[R.NAN], nearest_twos_complement(x, r))
+
+    @function
+    def integer_code_in_block(x, r):
+        return where(u(x & ABS) > INF_BITS, r[R.NAN], encode_twos_complement(x, r))
+
+    @function
     def encode_aligned(x, r):
         """Nearest-even, aligned."""
         a = u(x & ABS)
@@ -564,7 +573,15 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         "general": (general_value, general_code),
         "random": (random_value, random_code),
         "draw": (random_narrow, random_aligned),
-        "blocks": (value_in_block, code_in_block, decoded, decoded_with_inf, decoded_twos_complement),
+        "blocks": (
+            value_in_block,
+            code_in_block,
+            integer_value_in_block,
+            integer_code_in_block,
+            decoded,
+            decoded_with_inf,
+            decoded_twos_complement,
+        ),
         "encode": (
             encode,
             encode_no_negative_zero,

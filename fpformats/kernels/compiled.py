@@ -1,4 +1,4 @@
-"""The bodies in loops that Numba compiles: twelve kernels, whatever the number of formats.
+"""The bodies in loops that Numba compiles: twelve kernels and those over blocks, whatever the number of formats.
 
 Rules of this file
 
@@ -15,6 +15,7 @@ Rules of this file
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from . import rows, vector
+from . import BLOCK_LOOPS, rows, vector
 from .block_loops import block_loops
 from .bodies import Words, bodies
 from .cache import cached
@@ -175,8 +176,8 @@ def _loops(width: int) -> SimpleNamespace:
         decode=kernel("decode", [checked] * 8),
         random=random_kernel,
         either=general_or_random,
-        blocks=block_loops(words(width), programs["blocks"], False),
-        singles=block_loops(words(width), programs["blocks"], True),
+        block=block_loops(words(width), programs["blocks"], False),
+        single=block_loops(words(width), programs["blocks"], True),
     )
 
 
@@ -227,8 +228,8 @@ SIGNATURES = {
     "random32": ("random", 32, 32),
     # binary64's general and random loops in one
     "either64": ("either", 64, 64),
-    "blocks32": ("blocks", 32, 8),
-    "singles32": ("singles", 32, 8),
+    # loops over blocks by themselves: there are more of them than anyone uses
+    **{f"{kind} {name}": (f"{kind} {name}", 32, 8) for kind in ("block", "single") for name in BLOCK_LOOPS},
 }
 
 
@@ -236,10 +237,22 @@ def signature(name: str) -> tuple[Any, ...]:
     """The types of a kernel's arguments."""
     what, source, result = SIGNATURES[name]
     row = _array(max(32, source, result))
-    words = (_array(32), types.int64, types.int64)
-    blocks = (types.int64, row, row, types.uint32, types.int64, _array(8))
-    more = {"random": words, "either": words, "blocks": blocks, "singles": blocks}
-    return (_array(source), _array(result), row, types.int64, *more.get(what, ()))
+    if what.partition(" ")[2]:
+        return (_array(source), _array(result), row, types.int64, row, row, types.uint32, types.int64, _array(8))
+    words = (_array(32), types.int64, types.int64) if what in ("random", "either") else ()
+    return (_array(source), _array(result), row, types.int64, *words)
+
+
+@lru_cache(maxsize=2)
+def _loops_of(width: int) -> SimpleNamespace:
+    return _loops(width)
+
+
+def source(name: str) -> Callable[..., Any]:
+    """A kernel before it is compiled."""
+    what, *sizes = SIGNATURES[name]
+    made, (kind, _, loop) = _loops_of(max(32, *sizes)), what.partition(" ")
+    return getattr(made, kind)(loop) if loop else getattr(made, kind)
 
 
 def _half(kernel: Callable[..., int], offset: int) -> Callable[..., int]:
@@ -259,7 +272,6 @@ class kernels:
     """
 
     def __init__(self) -> None:
-        self._bodies: dict[int, SimpleNamespace] = {}
         self._kept: list[Any] = []
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -268,11 +280,7 @@ class kernels:
             return getattr(self, name)
         if name not in SIGNATURES:  # rare: the NumPy instantiation serves
             return getattr(vector.kernels(), name)
-        what, *sizes = SIGNATURES[name]
-        width = max(32, *sizes)
-        if width not in self._bodies:
-            self._bodies[width] = _loops(width)
-        dispatcher = cached(getattr(self._bodies[width], what), name, signature(name), _KERNEL)
+        dispatcher = cached(source(name), name.replace(" ", "_"), signature(name), _KERNEL)
         self._kept.append(dispatcher)  # it owns the code
         # what the dispatcher calls once it has looked at types: any array of that item size is taken for its bits
         kernel = dispatcher.overloads[signature(name)].entry_point

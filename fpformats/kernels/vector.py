@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import SCALE_AT, VALUE_AT
+from . import BLOCK_BODIES, BLOCK_LOOPS, SCALE_AT, VALUE_AT
 from .bodies import Words, bodies
 from .philox import philox
 
@@ -68,42 +68,39 @@ def _random(steps: tuple[Callable[..., Any], ...], width: int) -> Callable[..., 
     return kernel
 
 
-def _blocks(programs: tuple[Callable[..., Any], ...], single: bool) -> Callable[..., int]:
+def _block(name: str, programs: tuple[Callable[..., Any], ...], single: bool) -> Callable[..., int]:
     """`block_loops.block_loops`."""
-    to_value, to_code, *from_code = programs
+    what, ahead, behind = BLOCK_LOOPS[name]
+    operations = {"times": np.multiply, "over": np.divide}
+    body = programs[list(BLOCK_BODIES).index(what)] if what in BLOCK_BODIES else None
 
     def kernel(
-        x: Any, out: Any, scale: Any, kind: int, k: int, value: Any, row: Any, zero: Any, how: int, index: Any
+        x: Any, out: Any, scale: Any, k: int, value: Any, row: Any, zero: Any, how: int, index: Any
     ) -> int:  # fmt: skip
-        coded = kind in (6, 7)
-        out = out.reshape(-1) if coded else out.view(np.uint32).reshape(-1)
+        words = out.view(np.uint32) if behind or body is None else out
         # rows, or strips of rows whose numbers have each their own scale
-        strips = (out if kind < 2 else scale).size // k
+        strips = (words if what.startswith("amax") else scale).size // k
         shape, per_row = ((strips, -1, k), (strips, 1, k)) if single else ((-1, k), (-1, 1))
-        if kind < 2:
+        if what.startswith("amax"):
             magnitudes = (x & np.uint32(0x7FFFFFFF)).reshape(shape)
-            if kind == 1:
+            if what != "amax":
                 magnitudes = np.where(magnitudes > np.uint32(0x7F800000), np.uint32(0), magnitudes)
-            np.max(magnitudes, axis=1, out=out.reshape(strips, k) if single else out, initial=0)
+            np.max(magnitudes, axis=1, out=words.reshape(strips, k) if single else words, initial=0)
             return int(magnitudes.max(initial=0))
         factors = (scale[index] if how & SCALE_AT else scale).view(np.float32).reshape(per_row)
         values = (value[index] if how & VALUE_AT else value).view(np.float32).reshape(per_row)
+        numbers = (x if ahead else x.view(np.uint8).astype(np.uint32)).reshape(shape)
         with np.errstate(all="ignore"):
-            if kind > 8:
-                codes = x.view(np.uint8).astype(np.uint32).reshape(shape)
-                made = from_code[kind - 9](codes, tuple(row)).view(np.float32) * factors
+            if ahead:
+                numbers = operations[ahead](numbers.view(np.float32), factors)
+                numbers = (numbers + np.uint32(zero).view(np.float32) if body else numbers).view(np.uint32)
             else:
-                numbers = x.view(np.float32).reshape(shape)
-                made = numbers / factors if kind in (3, 5, 7) else numbers * factors
-            if 3 < kind < 9:
-                made = (made + np.uint32(zero).view(np.float32)).view(np.uint32)
-                made = (to_code if coded else to_value)(made, tuple(row))
-            if kind in (4, 5, 8):
-                made = made.view(np.float32)
-                made = made / values if kind == 8 else made * values
-            if not coded:
-                made = made.view(np.uint32)
-        np.copyto(out, made.reshape(-1), casting="unsafe")
+                values = factors
+            if body:
+                numbers = body(numbers, tuple(row))
+            if behind:
+                numbers = operations[behind](numbers.view(np.float32), values).view(np.uint32)
+        np.copyto(words, numbers.reshape(-1), casting="unsafe")
         return 0
 
     return kernel
@@ -124,6 +121,7 @@ def kernels() -> SimpleNamespace:
             out["random32"] = _random(programs["draw"], width)
         else:
             out["random64"] = _random(programs["random"], width)
-    for name, single in (("blocks32", False), ("singles32", True)):
-        out[name] = _blocks(bodies(words(32))["blocks"], single)
+    steps = bodies(words(32))["blocks"]
+    for name in BLOCK_LOOPS:
+        out[f"block {name}"], out[f"single {name}"] = (_block(name, steps, single) for single in (False, True))
     return SimpleNamespace(**out)
