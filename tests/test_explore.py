@@ -108,11 +108,15 @@ def check_neighbours(fmt: fp.Format, every: int = 1) -> None:
         made = [f(np.array(exact), fmt).tolist() for f in (fp.next_up, fp.next_down, fp.spacing)]
     for x, up, down, step in zip(points, *made, strict=True):
         above, below = bisect_right(line, x), bisect_left(line, x) - 1
-        assert up == as_float(line[min(above, len(line) - 1)])
-        assert down == as_float(line[max(below, 0)])
+        next_up, next_down = line[min(above, len(line) - 1)], line[max(below, 0)]
+        assert up == as_float(next_up)
+        assert down == as_float(next_down)
+        # what float64 cannot tell from zero keeps its sign
         if up == 0:
-            assert math.copysign(1, up) == (-1 if x < 0 and fmt.has_negative_zero else 1)
-        assert down != 0 or math.copysign(1, down) == 1
+            minus = x < 0 and fmt.has_negative_zero if next_up == 0 else next_up < 0
+            assert math.copysign(1, up) == (-1 if minus else 1)
+        if down == 0:
+            assert math.copysign(1, down) == (1 if next_down >= 0 else -1)
         size = abs(Fraction(x)) if abs(x) != math.inf else math.inf
         if size in (0, math.inf):
             assert step == (as_float(Fraction(2) ** (fmt.emin - fmt.mantissa_bits)) if size == 0 else math.inf)

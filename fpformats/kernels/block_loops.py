@@ -204,9 +204,9 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                     at += 4 * k
                 return most
             for b in range(found.size):
-                a = uint(0)
-                for i in range(b * k, b * k + k):
-                    a = larger(a, uint(x[i]))
+                v, a = x[b * k : b * k + k], uint(0)
+                for i in range(k):
+                    a = larger(a, uint(v[i]))
                 found[b] = a
                 most = max(most, a)
             return most

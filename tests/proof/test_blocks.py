@@ -6,6 +6,7 @@ import z3
 
 from fpformats import get, reference
 from fpformats.blocks.recipe import Recipe, recipe
+from fpformats.kernels import BLOCK_BODIES, BLOCK_LOOPS
 from fpformats.kernels.rows import INDEX
 
 from .cases import Machine
@@ -13,7 +14,10 @@ from .solve import Claim, counterexample
 
 pytestmark = pytest.mark.proof
 
-RECIPES = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4", "nvfp4_te", "fp8_e5m2_row_torchao")
+RECIPES = (
+    "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4", "nvfp4_te", "fp8_e5m2_row_torchao", "mxint8",
+    "int8_channel_absmax", "int4_1x128_absmax",
+)  # fmt: skip
 
 
 def _claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
@@ -21,12 +25,12 @@ def _claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
     is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
     claims = []
     jobs = {"code": (made.fused_codes, made.encode), "value": (made.fused_values, made.quantize)}
-    for i, (what, (fused, cast)) in enumerate(jobs.items()):
-        _, row = fused
+    for what, (fused, cast) in jobs.items():
+        loop, row = fused
         (stage,) = cast.stages
         row = row.copy()
         row[INDEX["over"]] += np.uint32(more)  # what the largest value is: of values only
-        got = machine.body("blocks", 1 - i, 32, x, row)
+        got = machine.body("blocks", list(BLOCK_BODIES).index(BLOCK_LOOPS[loop][0]), 32, x, row)
         kind = stage.what.rstrip("0123456789")
         want = machine.body(kind, stage.kind, 32, x, stage.row)
         claims.append(Claim(f"{what} of a number", z3.Or(is_nan, got == want)))
