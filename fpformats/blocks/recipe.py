@@ -14,7 +14,7 @@ from .. import engine
 from ..block_format import BlockFormat
 from ..elements import decode32, quantize32
 from ..format import Format
-from ..kernels.rows import INDEX
+from ..kernels.rows import INDEX, PREFIX
 from ..plan import Stage, decode_plan, encode_plan, quantize_plan
 from ..registry import get_element
 from ..rounding import Rules
@@ -167,7 +167,7 @@ class Recipe:
             quantize_plan(_FP32, self.element, self.rules, _FP32, self.seeded).stages,
         )
         if self.fmt.symmetric and [(stages[0].what, stages[0].kind) for stages in made] == _TWOS_COMPLEMENT:
-            code, value = ((replace(first, row=_with(first.row, "largest_more", 0)), *rest) for first, *rest in made)
+            code, value = ((replace(first, row=_with(first.row, largest_more=0)), *rest) for first, *rest in made)
             return code, value
         return made
 
@@ -187,10 +187,11 @@ class Recipe:
 
     @cached_property
     def in_one(self) -> bool:
-        """Whether scaling and rounding to nearest are all there is between a number and its element."""
-        fmt = self.fmt
-        other = self.again is not None or self.clamps or fmt.y_at or fmt.argmin
-        return not other and fmt.zero in ("keep", "drop_exact") and fmt.overflow == "saturate"
+        """Whether scaling and rounding to nearest are all there is between a number and its element.
+
+        Where it `may_be_far`, they are not.
+        """
+        return self.again is None and not self.clamps and not self.fmt.y_at and self.fmt.overflow == "saturate"
 
     @cached_property
     def zero(self) -> np.uint32:
@@ -200,17 +201,33 @@ class Recipe:
     @cached_property
     def fused_codes(self) -> tuple[str, Array] | None:
         """(name, row) of the loop that scales and encodes; None where that is not all."""
-        body, row = _in_block(self.encode) if self.in_one else ("", None)
-        return None if row is None else (f"{body} {_over(self.divides)}", _with(row, "nan", self.nan_code))
+        body, row = ("", None) if not self.in_one else self._nearest_zero() or self._nearest(self.encode)
+        return None if row is None else (f"{body} {_over(self.divides)}", _with(row, nan=self.nan_code))
+
+    def _nearest(self, cast: engine.Cast) -> tuple[str, Array | None]:
+        return _in_block(cast) if self.fmt.zero in ("keep", "drop_exact") else ("", None)
+
+    def _nearest_zero(self) -> tuple[str, Array] | None:
+        """Ties towards zero are two stages elsewhere: to a value, and that to its code."""
+        first, second = self.stages[0] if len(self.stages[0]) == 2 else (None, None)
+        body, row = _in_block(engine.Cast([second])) if second else ("", None)
+        if first is None or first.row is None or row is None or body != "code":
+            return None
+        if self.rules.rounding != "nearest_zero" or self.fmt.zero not in ("keep", "drop", "drop_exact"):
+            return None
+        sign = 0 if self.fmt.zero == "drop" else self.element.sign_bit
+        longer = np.zeros(PREFIX["modes"], row.dtype)
+        longer[: row.size] = row
+        return "nearest_zero_code", _with(longer, tie=int(first.row[INDEX["tie"]]), zero_sign=sign)
 
     @cached_property
     def fused_values(self) -> tuple[str, Array] | None:
         """The same of the one that scales, rounds and scales back."""
-        body, row = _in_block(self.quantize) if self.in_one and self.out is not None else ("", None)
+        body, row = self._nearest(self.quantize) if self.in_one and self.out is not None else ("", None)
         if row is None:
             return None
         value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
-        return f"{body} {_over(self.divides)} {_over(self.out_divides)}", _with(row, "nan", int(value[0]))
+        return f"{body} {_over(self.divides)} {_over(self.out_divides)}", _with(row, nan=int(value[0]))
 
     @cached_property
     def fused_decode(self) -> tuple[str, Array] | None:
@@ -282,10 +299,11 @@ def _over(divides: bool) -> str:
     return "over" if divides else "times"
 
 
-def _with(row: Any, name: str, value: int) -> Array:
-    """The row with another integer."""
+def _with(row: Any, **values: int) -> Array:
+    """The row with other integers."""
     made: Array = row.copy()
-    made[INDEX[name]] = value
+    for name, value in values.items():
+        made[INDEX[name]] = value
     return made
 
 

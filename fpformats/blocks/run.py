@@ -28,6 +28,7 @@ from .tiles import ALONE, Turns
 __all__ = ["CHUNK", "amax_of", "amaxes_of", "run_decode", "run_encode", "run_quantize"]
 
 Array = NDArray[Any]
+Kernel = Callable[..., int]
 #: numbers a chunk: what it reads stays in the last cache, and NumPy's calls for the scales are few
 CHUNK = 1 << 20
 #: the same where scales cost little: what lies between two kernels stays in the second-level cache
@@ -72,8 +73,9 @@ class _Part:
     stored: Array
     s: Array | None = None
     f: Array | None = None
-    #: whether a NaN may come out
+    #: whether a NaN may come out; whether one loop does not do it
     odd: bool = False
+    apart: bool = False
 
     @property
     def at(self) -> slice:
@@ -133,7 +135,7 @@ def amaxes_of(x: Array, nan: str, turns: Turns = ALONE) -> Array:
     return turns.largest(out).view(np.float32)
 
 
-def _amaxes(kernel: Callable[..., int], bits: Array, out: Array, k: int, nan: str) -> int:
+def _amaxes(kernel: Kernel, bits: Array, out: Array, k: int, nan: str) -> int:
     """Amaxes of blocks, as bits; the largest one, which is a NaN's if there is one."""
     most = int(kernel(bits, out, _NONE, "amax", k))
     if most > 0x7F800000 and nan == "ignore":
@@ -146,12 +148,12 @@ def _writeable(bits: Array) -> Array:
     return bits if bits.flags.writeable else bits.copy()
 
 
-def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None], fused: bool, turns: Turns) -> None:
-    """The loop that all jobs share: `finish(y, x, part)` does the rest."""
+def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None], apart: bool, turns: Turns) -> None:
+    """The loop that all jobs share: `finish(y, x, part)` does the rest; where it works `apart`, y is room for it."""
     blocks, k = stored.size, x.shape[1]
     flat = x.reshape(-1)
     kernel = engine.blocks_kernel(flat.size, turns.single)
-    nan = scaling.fmt.amax_nan
+    nan, argmin = scaling.fmt.amax_nan, scaling.fmt.argmin
     spans = _spans(blocks, k, CHUNK, turns)
     amaxes, all_counts = scaling.amaxes, nan != "ignore" and scaling.amax is None
     if scaling.amax is not None:
@@ -160,7 +162,7 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
         amaxes = amaxes_of(x, nan, turns)
 
     def run(lo: int, hi: int) -> None:
-        y = np.empty(0 if fused else max(span.at.stop - span.at.start for span in spans), np.uint32)
+        y = np.empty(max(span.at.stop - span.at.start for span in spans) if apart or argmin else 0, np.uint32)
         each = 1 if turns.single else turns.rows
         room = np.empty(max(span.size for span in spans) * each, np.uint32)
         with np.errstate(all="ignore"):
@@ -176,11 +178,12 @@ def _run(scaling: Scaling, x: Array, stored: Array, finish: Callable[..., None],
                     odd = most >= 0x7F800000 or not all_counts
                 codes, s, f = scaling.scales(a, most, span.first)
                 stored[span.blocks] = codes
-                if not fused:
+                far = argmin and scaling.recipe.may_be_far(a, codes, s, scaling.factors_of(codes) if f is None else f)
+                if apart or far:
                     f = scaling.factors_of(codes) if f is None else f
                     # a NaN comes from one, from an infinity, or from a factor of zero or infinity
-                    odd = odd or not (f.min() > 0 and f.max() < np.inf) or scaling.recipe.may_be_far(a, codes, s, f)
-                finish(y[: bits.size], bits, _Part(span, turns, codes, s, f, odd))
+                    odd = odd or far or not (f.min() > 0 and f.max() < np.inf)
+                finish(y[: bits.size], bits, _Part(span, turns, codes, s, f, odd, apart or far))
 
     if spans:
         engine.spread(run, len(spans), flat.size)
@@ -198,16 +201,29 @@ def run_encode(scaling: Scaling, x: Array, codes: Array, stored: Array, turns: T
     fused = scaling.recipe.fused_codes if x.shape[1] % 16 == 0 else None
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
-        if fused is not None:
-            (name, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
-            kernel(bits, target[part.at], f, name, part.length, None, row, zero, way | how, part.index(how))
+        if fused is None or part.apart:
+            _to_codes(scaling, kernel, y, bits, target[part.at], part)
             return
-        _to_codes(scaling, kernel, y, bits, target[part.at], part)
+        _fused_codes(scaling, kernel, fused, bits, target[part.at], part, way)
 
-    _run(scaling, x, stored, finish, fused is not None, turns)
+    _run(scaling, x, stored, finish, fused is None, turns)
 
 
-def _to_codes(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Array, out: Array, part: _Part) -> None:
+def _fused_codes(
+    scaling: Scaling, kernel: Kernel, loop: tuple[str, Array], bits: Array, out: Array, part: _Part, way: int
+) -> None:
+    (name, row), (f, how) = loop, part.looked_up(part.f, scaling.factors, SCALE_AT)
+    kernel(bits, out, f, name, part.length, None, row, scaling.recipe.zero, way | how, part.index(how))
+
+
+def _fused_decode(
+    scaling: Scaling, kernel: Kernel, loop: tuple[str, Array], codes: Array, out: Array, part: _Part, way: int
+) -> None:
+    (name, row), (f, how) = loop, part.looked_up(_own_values(scaling, part), scaling.values, SCALE_AT)
+    kernel(codes.view(np.uint32), out, f, name, part.length, None, row, 0, way | how, part.index(how))
+
+
+def _to_codes(scaling: Scaling, kernel: Kernel, y: Array, bits: Array, out: Array, part: _Part) -> None:
     """Scaling and the element's cast, each by itself; y is what goes between them."""
     _scaled(scaling, kernel, y, bits, part)
     scaling.to_codes(y, out, part.at.start, part.odd)
@@ -216,7 +232,7 @@ def _to_codes(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Arra
         scaling.recipe.to_nearest(bits, part.turns.spread(s), y, out)
 
 
-def _scaled(scaling: Scaling, kernel: Callable[..., int], y: Array, bits: Array, part: _Part) -> None:
+def _scaled(scaling: Scaling, kernel: Kernel, y: Array, bits: Array, part: _Part) -> None:
     assert part.f is not None
     scaling.recipe.scaled(kernel, bits, y, part.rows(part.f), part.length)
 
@@ -230,10 +246,18 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
         return
     target = out.reshape(-1)
     kernel, way = engine.blocks_kernel(x.size, turns.single), _way(x, out)
-    fused = scaling.recipe.fused_values if x.shape[1] % 16 == 0 else None
+    in_loops = x.shape[1] % 16 == 0
+    fused = scaling.recipe.fused_values if in_loops else None
+    by_codes = (scaling.recipe.fused_codes, scaling.recipe.fused_decode) if in_loops and fused is None else (None, None)
+    coded, decoded = by_codes if None not in by_codes else (None, None)
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
-        if fused is not None:
+        if coded is not None and decoded is not None and not part.apart:
+            made = np.empty(bits.size, np.uint8)
+            _fused_codes(scaling, kernel, coded, bits, made, part, way & AHEAD)
+            _fused_decode(scaling, kernel, decoded, made, target[part.at], part, way & PAST)
+            return
+        if fused is not None and not part.apart:
             (name, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
             value, more = part.looked_up(_own_values(scaling, part), scaling.values, VALUE_AT)
             how |= more
@@ -249,7 +273,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
             scaling.to_values(y, q, part.at.start)
         _give_value(scaling, kernel, q, target[part.at], part)
 
-    _run(scaling, x, stored, finish, fused is not None, turns)
+    _run(scaling, x, stored, finish, fused is None and coded is None, turns)
 
 
 def _own_values(scaling: Scaling, part: _Part) -> Array | None:
@@ -279,10 +303,7 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array, turns:
             for span in spans[lo:hi]:
                 numbers, part = _writeable(flat[span.at]), _Part(span, turns, _writeable(stored[span.blocks]))
                 if fused is not None:
-                    name, row = fused
-                    f, how = part.looked_up(_own_values(scaling, part), scaling.values, SCALE_AT)
-                    words, index = numbers.view(np.uint32), part.index(how)
-                    kernel(words, target[span.at], f, name, span.length, None, row, 0, way | how, index)
+                    _fused_decode(scaling, kernel, fused, numbers, target[span.at], part, way)
                     continue
                 values = q[: numbers.size]
                 cast(numbers, values)
@@ -292,7 +313,7 @@ def run_decode(scaling: Scaling, codes: Array, stored: Array, out: Array, turns:
         engine.spread(run, len(spans), flat.size)
 
 
-def _give_value(scaling: Scaling, kernel: Callable[..., int], q: Array, out: Array, part: _Part) -> None:
+def _give_value(scaling: Scaling, kernel: Kernel, q: Array, out: Array, part: _Part) -> None:
     """q by what it decodes with."""
     f, spread = scaling.value_factors(part.stored, part.span.first), part.turns.spread
     if f is not None:

@@ -93,11 +93,25 @@ def _close() -> tuple[Array, Array]:
     return above, below
 
 
+def _just_above(bits: Array, field: Array) -> Array:
+    """Which are so little above a power of two that their logarithm is its."""
+    return (bits & MANTISSA) <= _close()[0][np.minimum(field, 255)]
+
+
+def _just_below(bits: Array, field: Array) -> Array:
+    """The same from below. Few are: most arrays have none that is near enough for the table to be asked."""
+    near = (bits & MANTISSA) >= np.uint32((1 << 23) - int(_close()[1].max()))
+    if near.any():
+        short = np.uint32(1 << 23) - (bits[near] & MANTISSA)
+        near[near] = short <= _close()[1][np.minimum(field[near] + 1, 255)]
+    return near
+
+
 def ceil_log2f(v: Array) -> Array:
     """ceil(RN(log2 v)) + 127, from 0 to 254: one less just above a power of two. Subnormal v give 0 or 1."""
     bits = _bits(v)
     field = _field(bits)
-    code = field + ((bits & MANTISSA) > _close()[0][np.minimum(field, 255)])
+    code = field + ~_just_above(bits, field)
     subnormal = np.where(bits <= np.uint32(0x400000 + 11), 0, 1)
     return np.clip(np.where(field == 0, subnormal, code), 0, 254)
 
@@ -110,15 +124,14 @@ def floor_log2f(a: Array, emax: int) -> Array:
 def _floor_log2f(a: Array) -> Array:
     bits = _bits(a)
     field = _field(bits)
-    short = np.uint32(1 << 23) - (bits & MANTISSA)
-    return field + (short <= _close()[1][np.minimum(field + 1, 255)])
+    return field + _just_below(bits, field)
 
 
 def ceil_log2f_of(a: Array, emax: int) -> Array:
     """ceil(RN(log2 a)) + 127 - emax."""
     bits = _bits(a)
     field = _field(bits)
-    return field + ((bits & MANTISSA) > _close()[0][np.minimum(field, 255)]) - emax
+    return field + ~_just_above(bits, field) - emax
 
 
 def floor_log2f_wrap(a: Array, emax: int) -> Array:
@@ -155,10 +168,12 @@ def rne(v: Array) -> Array:
 def ggml(v: Array) -> Array:
     """ggml's UE4M3: half up; 0x7E from 248 on; below 2^-6 steps of 2^-9, at most 7."""
     v = np.where(v > 0, v, np.float32(0))
-    small = np.minimum(np.floor(v * np.float32(512) + np.float32(0.5)), 7)
-    normal = encode32(np.minimum(v, np.float32(256)), "e4m3", Rules("nearest_away"))
-    code = np.where(v < np.float32(2.0**-6), small.astype(np.uint8), normal)
-    return np.where(v >= np.float32(248), np.uint8(0x7E), code)
+    code = encode32(np.minimum(v, np.float32(256)), "e4m3", Rules("nearest_away"))
+    small = v < np.float32(2.0**-6)
+    if small.any():
+        code[small] = np.minimum(np.floor(v[small] * np.float32(512) + np.float32(0.5)), 7)
+    code[v >= np.float32(248)] = 0x7E
+    return code
 
 
 # --- binary32 ---------------------------------------------------------------------------------------

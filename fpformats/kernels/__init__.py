@@ -20,6 +20,7 @@ BLOCK_BODIES = {
     "code": "encode",
     "integer_value": "modes",
     "integer_code": "encode",
+    "nearest_zero_code": "modes",
     "decoded": "decode",
     "decoded_with_inf": "decode",
     "decoded_twos_complement": "decode",

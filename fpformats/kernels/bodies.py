@@ -487,6 +487,20 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
         return where(u(x & ABS) > INF_BITS, r[R.NAN], encode_twos_complement(x, r))
 
     @function
+    def nearest_zero_code_in_block(x, r):
+        """A code as above, where a tie goes towards zero; whether -0 stays is the row's."""
+        a = u(x & ABS)
+        b = lesser(a, r[R.CLAMP])
+        e = leading(b, r)
+        c = fl(e * flt(r[R.MAGIC]))
+        t = fl(flt(b) + c)
+        up = fl(fl(t - c) - flt(b)) > fl(e * flt(r[R.TIE]))  # by half a step: from a tie
+        line = u(u(bits(t) + u(bits(e) >> u(r[R.DROP] & TOP))) - where(up, ONE, ZERO))
+        minus = code_sign(x, r)
+        y = u(line | where(u(line & r[R.LINE_MASK]) == ZERO, u(minus & r[R.ZERO_SIGN]), minus))
+        return where(a > INF_BITS, r[R.NAN], y)
+
+    @function
     def encode_aligned(x, r):
         """Nearest-even, aligned."""
         a = u(x & ABS)
@@ -578,6 +592,7 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
             code_in_block,
             integer_value_in_block,
             integer_code_in_block,
+            nearest_zero_code_in_block,
             decoded,
             decoded_with_inf,
             decoded_twos_complement,
