@@ -21,7 +21,7 @@ __all__ = ["blocks"]
 
 Array = np.ndarray[Any, Any]
 
-#: one recipe of each way through the code
+#: one recipe of each way through the code, and one along another axis
 RECIPES = (
     "mxfp8_e4m3",
     "mxfp4",
@@ -33,7 +33,18 @@ RECIPES = (
     "fp8_e4m3_tensor_te",
     "fp8_e4m3_1x128_te",
     "fp8_e4m3_128x128_te",
+    "mxfp8_e4m3 axis 0",
+    "mxfp8_e4m3_te_32x1",
+    "mxint8",
+    "int8_1x128_absmax",
+    "nvfp4_te_rowscaled",
+    "nvfp4_compressed_tensors",
+    "mxfp4_ggml",
+    "nvfp4_ggml",
+    "int8_1x128_compressed_tensors_asymmetric",
 )
+#: what a first-tier recipe is held against: the one with a scale for 16 numbers, or the other one
+BASES = {True: "nvfp4_te", False: "mxfp8_e4m3"}
 QUICK = ("mxfp8_e4m3", "nvfp4_te")
 COLUMNS = 1 << 10
 
@@ -51,14 +62,21 @@ def _matrix(kind: str, size: int) -> Array:
     return x
 
 
-def _calls(name: str, x: Array) -> dict[str, Callable[[], object]]:
+def _way(what: str) -> tuple[str, int]:
+    """A recipe's name and axis."""
+    name, _, axis = what.partition(" axis ")
+    return name, int(axis or -1)
+
+
+def _calls(what: str, x: Array) -> dict[str, Callable[[], object]]:
     """With `out`, as `copyto` has one: large results of fresh memory cost more than what is done to them."""
     out = data.memory("result", x.size, "float32").reshape(x.shape)
     codes = data.memory("codes", x.size, "uint8").reshape(x.shape)
-    coded = fp.encode_blocks(x, name)
+    name, axis = _way(what)
+    coded = fp.encode_blocks(x, name, axis=axis)
     return {
-        "block encode": partial(fp.encode_blocks, x, name, out=codes),
-        "block quantize": partial(fp.quantize, x, name, out=out),
+        "block encode": partial(fp.encode_blocks, x, name, axis=axis, out=codes),
+        "block quantize": partial(fp.quantize, x, name, axis=axis, out=out),
         "block decode": partial(coded.decode, out=out),
     }
 
@@ -89,27 +107,32 @@ def blocks(plan: Plan, size: int, results: Results) -> None:
     """Every recipe at one size."""
     names = plan.chosen_formats or (QUICK if plan.quick else RECIPES)
     for name in names:
-        if not isinstance(fp.get(name), fp.BlockFormat):
+        fmt = fp.get(_way(name)[0])
+        if not isinstance(fmt, fp.BlockFormat):
             continue
         plan.progress(f"2^{size} blocks {name}")
         plain, wide = (_calls(name, _matrix(kind, size)) for kind in ("plain", "wide"))
         wanted = plan.peer_names is None or "torch" in plan.peer_names
         peer = _torchao(name, _matrix("plain", size)) if wanted and size < LARGE else {}
         x = _matrix("plain", size)
+        base = BASES[bool(fmt.z) or fmt.size == 16]
+        bases = _calls(base, x) if name != base and fmt.tier == 1 else {}
         fresh = {
-            "block encode": partial(fp.encode_blocks, x, name),
-            "block quantize": partial(fp.quantize, x, name),
+            "block encode": partial(fp.encode_blocks, x, _way(name)[0]),
+            "block quantize": partial(fp.quantize, x, _way(name)[0]),
         }  # results of their own, as torchao's
         for job, call in plain.items():
             moved = _bytes(name, size, job)
             runners = [Runner(("plain",), call), Runner(("wide",), wide[job]), Runner(("copyto",), copyto(moved))]
             if job in peer:
                 runners += [Runner(("torchao",), peer[job]), Runner(("fresh",), fresh[job])]
+            if bases:
+                runners.append(Runner(("base",), bases[job]))
             times = plan.watch.race(runners, plan.rounds(size))
             compare = plan.compare(size)
             ours = min(times["plain",])
-            for against, over in (("copyto", "plain"), ("plain data", "wide")):
-                under = "copyto" if against == "copyto" else "plain"
+            pairs = [("copyto", "plain", "copyto"), ("plain data", "wide", "plain"), (base, "plain", "base")]
+            for against, over, under in pairs if bases else pairs[:2]:
                 ratio = compare(times[over,], times[under,])
                 results.add(
                     [Measurement(job, name, against, ratio.value, size, over, spread=ratio.spread, seconds=ours)]
@@ -126,7 +149,7 @@ def blocks(plan: Plan, size: int, results: Results) -> None:
 
 def _bytes(name: str, size: int, job: str) -> int:
     """Bytes that a job reads and writes; a second level reads the numbers twice."""
-    fmt = fp.get(name)
+    fmt = fp.get(_way(name)[0])
     floats = 4 << size
     if job == "block quantize":
         moved = 2 * floats

@@ -99,6 +99,11 @@ GOALS: tuple[Goal, ...] = (
         for job in ("encode", "quantize", "decode")
     ),
     *(
+        Goal(f"block {job}", base, "first-tier recipes", _every_size(1.5))
+        for job in ("encode", "quantize", "decode")
+        for base in ("mxfp8_e4m3", "nvfp4_te")
+    ),
+    *(
         Goal(f"block {job}", "torchao", only, {20: limit}, (only,))
         for job, only, limit in (
             ("encode", "mxfp8_e4m3", 6.0),

@@ -543,6 +543,7 @@ def _integer_rows() -> Iterator[BlockFormat]:
             "fp32",
             y,
             clause=clause,
+            tier=2,
             **facts,
         )
 

@@ -26,6 +26,8 @@ Array = NDArray[Any]
 _FP32 = get_element("fp32")
 #: where a distance in binary32 no longer tells the values of an element apart, and a product may overflow
 _FAR, _LARGE_SCALE = np.float32(2.0**20), np.float32(2.0**125)
+#: where it is the same from all of them
+_ALIKE = np.float32(2.0**32)
 #: the kernels whose rows say how far two's complement reaches
 _TWOS_COMPLEMENT = [("encode8", 4), ("modes32", 10)]
 #: casts as bodies of `kernels.BLOCK_BODIES`: to nearest even, of formats with mirrored ends and -0 and of integers
@@ -257,18 +259,26 @@ class Recipe:
             return False
         most = a / f if self.divides else a * f
         s = self.used.take(codes) if s is None else s
+        if self.nan_code == 0 and self.fmt.zero == "drop":  # 0 / 0 and x / inf are code 0 anyhow
+            most[a == 0] = 0
+            s = np.where(np.isinf(s), np.float32(0), s)
         return not (most.max() <= _FAR / 2 and s.max() <= _LARGE_SCALE / 2)
 
     def to_nearest(self, bits: Array, s: Array, buffer: Array, out: Array) -> None:
         """`BlockFormat.argmin`, where it is not the rounding."""
         y = buffer.view(np.float32)
-        far = ~(np.abs(y) <= _FAR)
+        size = np.abs(y)
+        far, all_alike = ~(size <= _FAR), size >= _ALIKE
         if self.fmt.argmin_of == "y":
             numbers, s = y, np.ones(1, np.float32)
         else:
             numbers = bits.view(np.float32)
-            far |= np.repeat(s > _LARGE_SCALE, buffer.size // s.size)  # a product may overflow
-        far &= ~np.isnan(numbers)
+            every = buffer.size // s.size
+            large = np.repeat(s > _LARGE_SCALE, every)  # a product may overflow
+            far |= large
+            all_alike = (all_alike & ~large) | (np.repeat((s == 0) | np.isinf(s), every) & ~np.isnan(numbers))
+        out[all_alike] = 0  # the first of them
+        far &= ~(all_alike | np.isnan(numbers))
         if far.any():
             x, d = numbers[far], np.repeat(s, buffer.size // s.size)[far]
             table = decode32(np.arange(1 << self.element.bits, dtype=np.uint8), self.element)

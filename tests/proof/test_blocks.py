@@ -39,6 +39,39 @@ def _claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
     return claims
 
 
+TO_ZERO = ("mxfp4_ggml", "nvfp4_mlx", "fp4_1x128_deepgemm")
+
+
+def _zero_claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
+    """Ties towards zero, in one body, are two stages and what the recipe does with -0."""
+    made, machine = recipe(get(name), get("fp32")), Machine()
+    is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
+    loop, row = made.fused_codes
+    row = row.copy()
+    row[INDEX["tie"]] += np.uint32(more)
+    got = machine.body("blocks", list(BLOCK_BODIES).index(BLOCK_LOOPS[loop][0]), 32, x, row)
+    want = machine.run(made.encode.stages, x)
+    if made.fmt.zero == "drop":
+        want = z3.If(want == made.element.sign_bit, z3.BitVecVal(0, want.size()), want)
+    got = z3.Extract(want.size() - 1, 0, got)
+    return [
+        Claim("code of a number", z3.Or(is_nan, got == want)),
+        Claim("code of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))),
+    ]
+
+
+@pytest.mark.parametrize("name", TO_ZERO)
+def test_ties_towards_zero(name):
+    x = z3.BitVec("x", 32)
+    found = counterexample(x, _zero_claims(name, x))
+    assert found is None, str(found)
+
+
+def test_another_share_of_a_step_is_refuted():
+    x = z3.BitVec("x", 32)
+    assert counterexample(x, _zero_claims("mxfp4_ggml", x, more=3)) is not None
+
+
 def _value_bits(made: Recipe) -> int:
     value = reference.decode(made.nan_code, made.element)
     return int(np.float32(value).view(np.uint32))
