@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -156,3 +158,12 @@ def test_nan_in_a_block_is_json() -> None:
     data = explained([math.nan, 1.0], "mxfp8").as_dict()
     assert data["numbers"][0]["x"] == "nan"
     json.dumps(data, allow_nan=False)
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 3), Decimal("0.1"), 10**400, -(10**30), 3, True, "1/3"])
+def test_numbers_that_no_array_holds(x):
+    """They are rounded to float32 once, by themselves and among others."""
+    alone, first = fp.explain(x, "mxfp8"), fp.explain([x, 1.5], "mxfp8")
+    rounded = float(fp.quantize(x, "fp32"))
+    assert alone.numbers[0]["x"] == first.numbers[0]["x"] == rounded
+    assert alone.numbers[0]["code"] == fp.encode_blocks(np.float32([rounded]), "mxfp8").codes[0]

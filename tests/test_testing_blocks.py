@@ -229,3 +229,15 @@ def test_torchaos_own_casts_are_named():
 
     found = identify(box, "mxfp8")
     assert "mxfp8_e4m3_torchao018_even" in found.recipes, str(found)
+
+
+def test_a_wrong_scale_alone_is_named_first():
+    x = np.random.default_rng(6).standard_normal((2, 64)).astype(np.float32)
+    made = fp.encode_blocks(x, "mxfp8")
+    scales = made.scales.copy()
+    scales[0, 1] ^= 255
+    with pytest.raises(AssertionError) as caught:
+        assert_quantized((made.codes, scales), x, "mxfp8")
+    first, *_, _, _ = str(caught.value).splitlines()
+    assert first == "mxfp8_e4m3: all 128 codes are right, not all scales"
+    assert "1 of 4 scales differ" in str(caught.value)

@@ -57,7 +57,7 @@ def _named(name: str, find: Callable[[str], Any] = get) -> Any:
     try:
         return find(name)
     except (ValueError, TypeError) as error:  # unknown, or a block format where there can be none
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(str(error).replace("formats() lists", "`fpformats formats` lists")) from None
 
 
 def _formats_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from html import escape
 from typing import Any
 
@@ -133,13 +135,17 @@ def _text(value: float) -> str:
     return str(np.float32(value)).removesuffix(".0")
 
 
+#: numbers that no array holds
+EXACT = (str, Fraction, Decimal, int)
+
+
 def _block(x: Any) -> Any:
-    """One number, or those of one block, as an array; text is rounded to float32 once."""
+    """One number, or those of one block, as an array; text and fractions are rounded to float32 once."""
     if isinstance(x, (list, tuple)):
-        if any(isinstance(each, str) for each in x):
-            x = [quantize(each, "fp32") if isinstance(each, str) else each for each in x]
-    elif isinstance(x, str) or np.ndim(x) == 0:
-        x = [quantize(x, "fp32") if isinstance(x, str) else x]
+        if any(isinstance(each, EXACT) for each in x):
+            x = [quantize(each, "fp32") if isinstance(each, EXACT) else each for each in x]
+    elif isinstance(x, EXACT) or np.ndim(x) == 0:
+        x = [quantize(x, "fp32") if isinstance(x, EXACT) else x]
     if np.ndim(x) != 1 or not len(x):
         found = f"x has {np.ndim(x)} dimensions" if np.ndim(x) != 1 else "x is empty"
         raise TypeError(f"{found}; one number, or the numbers of one block, were expected")

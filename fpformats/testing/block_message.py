@@ -83,7 +83,9 @@ def describe_blocks(cases: Sequence[BlockCase], nan: str, title: str) -> tuple[s
     """(the whole message, the causes in it) of cases in which something differs."""
     wrong = sum(int((~case.equal_codes(case.due, nan)).sum()) for case in cases)
     size = sum(case.codes.size for case in cases)
-    lines = [f"{title}: {wrong} of {size} codes differ"]
+    scaled = sum(int((~case.equal_scales(case.due)).sum()) for case in cases)
+    what = f"{wrong} of {size} codes differ" if wrong or not scaled else f"all {size} codes are right, not all scales"
+    lines = [f"{title}: {what}"]
     element = get_element(cases[0].fmt.element)
     found = explain(cases, nan, f"elements ({element.name}, x over its scale)")
     scales = _scale_lines(cases)
