@@ -68,16 +68,22 @@ def _load() -> Any:
 
 
 def warmup() -> None:
-    """Import Numba and load (or compile) every kernel now rather than on first use.
+    """Import Numba and load (or compile) the kernels now rather than on first use.
+
+    Notes
+    -----
+    All kernels of element formats, and the loops over blocks that most recipes use. Others, as for blocks along another
+    axis than the last, are compiled when they are first used: half a second each, once for a version.
 
     Examples
     --------
     >>> warmup()
     """
     kernels = _load()
+    from .kernels import USUAL
     from .kernels.compiled import SIGNATURES
 
-    for name in SIGNATURES:
+    for name in (*(name for name in SIGNATURES if " " not in name), *(f"block {name}" for name in USUAL)):
         getattr(kernels, name)
 
 
@@ -178,10 +184,10 @@ def blocks_kernel(elements: int, single: bool = False) -> Callable[..., int]:
 
     def run(
         x: Any, out: Any, scale: Any, name: str, k: int,
-        value: Any = None, row: Any = _NONE, zero: Any = 1 << 31, how: int = 0, index: Any = _NO_CODES,
+        value: Any = None, row: Any = _NONE, how: int = 0, index: Any = _NO_CODES,
     ) -> int:  # fmt: skip
         kernel: Callable[..., int] = getattr(kernels, f"{kind} {name}")
-        return kernel(x, out.view(np.uint8), scale, k, scale if value is None else value, row, zero, how, index)
+        return kernel(x, out.view(np.uint8), scale, k, scale if value is None else value, row, how, index)
 
     return run
 

@@ -196,15 +196,16 @@ class Recipe:
         return self.again is None and not self.clamps and not self.fmt.y_at and self.fmt.overflow == "saturate"
 
     @cached_property
-    def zero(self) -> np.uint32:
-        """y + 0 is y without -0, y - 0 is y."""
-        return np.uint32(0 if self.fmt.zero == "drop_exact" else 1 << 31)
+    def ahead(self) -> str:
+        """The operation with the scale, in `kernels.OPERATIONS`."""
+        drops = self.fmt.zero == "drop_exact" and self.element.has_negative_zero
+        return _over(self.divides) + ("+0" if drops else "")
 
     @cached_property
     def fused_codes(self) -> tuple[str, Array] | None:
         """(name, row) of the loop that scales and encodes; None where that is not all."""
         body, row = ("", None) if not self.in_one else self._nearest_zero() or self._nearest(self.encode)
-        return None if row is None else (f"{body} {_over(self.divides)}", _with(row, nan=self.nan_code))
+        return None if row is None else (f"{body} {self.ahead}", _with(row, nan=self.nan_code))
 
     def _nearest(self, cast: engine.Cast) -> tuple[str, Array | None]:
         return _in_block(cast) if self.fmt.zero in ("keep", "drop_exact") else ("", None)
@@ -229,7 +230,7 @@ class Recipe:
         if row is None:
             return None
         value = decode32(np.array([self.nan_code], np.uint8), self.element).view(np.uint32)
-        return f"{body} {_over(self.divides)} {_over(self.out_divides)}", _with(row, nan=int(value[0]))
+        return f"{body} {self.ahead} {_over(self.out_divides)}", _with(row, nan=int(value[0]))
 
     @cached_property
     def fused_decode(self) -> tuple[str, Array] | None:
@@ -239,13 +240,13 @@ class Recipe:
 
     def scaled(self, kernel: Callable[..., int], bits: Array, buffer: Array, f: Array, k: int) -> None:
         """y: the numbers by their blocks' factors, rounded as the recipe says, before they are elements."""
-        kernel(bits, buffer, f.view(np.uint32), _over(self.divides), k)
+        kernel(bits, buffer, f.view(np.uint32), self.ahead if self.again is None else _over(self.divides), k)
+        values = buffer.view(np.float32)
         if self.again is not None:
             self.again(buffer, buffer)
-        values = buffer.view(np.float32)
-        if self.fmt.zero == "drop_exact":
-            np.add(values, np.float32(0), out=values)
-        elif self.fmt.zero == "minus_exact":
+            if self.fmt.zero == "drop_exact":
+                np.add(values, np.float32(0), out=values)
+        if self.fmt.zero == "minus_exact":
             values[values == 0] = np.float32(-0.0)
         for old, new in self.fmt.y_at:
             at = np.abs(values) == np.float32(old)

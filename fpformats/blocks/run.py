@@ -213,14 +213,14 @@ def _fused_codes(
     scaling: Scaling, kernel: Kernel, loop: tuple[str, Array], bits: Array, out: Array, part: _Part, way: int
 ) -> None:
     (name, row), (f, how) = loop, part.looked_up(part.f, scaling.factors, SCALE_AT)
-    kernel(bits, out, f, name, part.length, None, row, scaling.recipe.zero, way | how, part.index(how))
+    kernel(bits, out, f, name, part.length, None, row, way | how, part.index(how))
 
 
 def _fused_decode(
     scaling: Scaling, kernel: Kernel, loop: tuple[str, Array], codes: Array, out: Array, part: _Part, way: int
 ) -> None:
     (name, row), (f, how) = loop, part.looked_up(_own_values(scaling, part), scaling.values, SCALE_AT)
-    kernel(codes.view(np.uint32), out, f, name, part.length, None, row, 0, way | how, part.index(how))
+    kernel(codes.view(np.uint32), out, f, name, part.length, None, row, way | how, part.index(how))
 
 
 def _to_codes(scaling: Scaling, kernel: Kernel, y: Array, bits: Array, out: Array, part: _Part) -> None:
@@ -258,10 +258,10 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
             _fused_decode(scaling, kernel, decoded, made, target[part.at], part, way & PAST)
             return
         if fused is not None and not part.apart:
-            (name, row), (f, how), zero = fused, part.looked_up(part.f, scaling.factors, SCALE_AT), scaling.recipe.zero
+            (name, row), (f, how) = fused, part.looked_up(part.f, scaling.factors, SCALE_AT)
             value, more = part.looked_up(_own_values(scaling, part), scaling.values, VALUE_AT)
             how |= more
-            kernel(bits, target[part.at], f, name, part.length, value, row, zero, way | how, part.index(how))
+            kernel(bits, target[part.at], f, name, part.length, value, row, way | how, part.index(how))
             return
         if part.odd:
             made = np.empty(y.size, np.uint8)

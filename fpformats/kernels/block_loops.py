@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from . import AHEAD, BLOCK_BODIES, BLOCK_LOOPS, PAST, SCALE_AT, VALUE_AT, rows
+from . import AHEAD, BLOCK_BODIES, BLOCK_LOOPS, OPERATIONS, PAST, SCALE_AT, VALUE_AT, rows
 from .bodies import Words
 from .memory import (
     INLINE,
@@ -30,7 +30,7 @@ __all__ = ["block_loops"]
 
 
 def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str], Callable[..., Any]]:
-    """Loops by their names in `BLOCK_LOOPS`: ``(x, out, scale, k, value, row, zero, how, index)``, `out` as bytes.
+    """Loops by their names in `BLOCK_LOOPS`: ``(x, out, scale, k, value, row, how, index)``, `out` as bytes.
 
     Blocks have k numbers; where k is no multiple of sixteen, there are only amaxes, ``times`` and ``over``. `how` says
     whether results go past the caches, and whether a block's scale and value stand at its own place in `scale` and
@@ -56,19 +56,26 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
     def quotient(a, s):
         return flt(a / s)
 
-    operations = {"times": product, "over": quotient}
+    def without_minus(operation):
+        @exact
+        def plus_0(a, s):
+            return flt(operation(a, s) + flt(0))
+
+        return plus_0
+
+    operations = dict(zip(OPERATIONS, (product, quotient, *map(without_minus, (product, quotient))), strict=True))
 
     def step_of(body, ahead, behind):
-        """`(number, scale, value, zero, row)`: an operation with the scale, a body, an operation with the value."""
+        """`(number, scale, value, row)`: an operation with the scale, a body, an operation with the value."""
         into, out_of = operations.get(ahead), operations.get(behind)
 
-        def value(a, s, t, z, r):
-            return to_bits(out_of(to_float(body(to_bits(flt(into(to_float(a), s) + z)), r)), t))
+        def value(a, s, t, r):
+            return to_bits(out_of(to_float(body(to_bits(into(to_float(a), s)), r)), t))
 
-        def code(a, s, t, z, r):
-            return body(to_bits(flt(into(to_float(a), s) + z)), r)
+        def code(a, s, t, r):
+            return body(to_bits(into(to_float(a), s)), r)
 
-        def decoded(a, s, t, z, r):
+        def decoded(a, s, t, r):
             return to_bits(out_of(to_float(body(a, r)), s))
 
         return numba.njit(**INLINE)(code if out_of is None else decoded if into is None else value)
@@ -86,14 +93,14 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
 
     def sixteens(step, wide):
         # of known length: a loop with another one for what is left over would rarely be entered
-        def words(v, y, s, t, z, r):
+        def words(v, y, s, t, r):
             for i in range(16):
-                write(y, i, step(uint(read(v, i)), own(s, i), own(t, i), z, r))
+                write(y, i, step(uint(read(v, i)), own(s, i), own(t, i), r))
 
-        def low_bytes(v, y, s, t, z, r):
+        def low_bytes(v, y, s, t, r):
             made = line_like(v)
             for i in range(16):
-                made[i] = step(uint(read(v, i)), own(s, i), own(t, i), z, r)
+                made[i] = step(uint(read(v, i)), own(s, i), own(t, i), r)
             write_bytes(y, made)
 
         return numba.njit(**INLINE)(words if wide else low_bytes)
@@ -115,8 +122,8 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
             sixteens(step_of(body, ahead, behind), item == 4), sixteen_at(of == 4), sixteen_at(item == 4)
         )  # fmt: skip
 
-        def loop(x, out, scale, k, value, row, zero, how, index):
-            r, z = unpack(row), to_float(zero)
+        def loop(x, out, scale, k, value, row, how, index):
+            r = unpack(row)
             n, at, target, tile = out.size // (k * item), address_of(x), address_of(out), tile_address()
             past = how & PAST > 0 and k <= TILE
             ahead = 4 * x.size if how & AHEAD else 0
@@ -129,7 +136,7 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                     t = value[index[b]] if how & VALUE_AT else value[b]
                     for _ in range(k // 16):
                         prefetch(at + ahead)
-                        sixteen(numbers(x, out, at), results(x, out, to), s, t, z, r)
+                        sixteen(numbers(x, out, at), results(x, out, to), s, t, r)
                         at += 16 * of
                         to += 16 * item
                 if past:
@@ -139,8 +146,8 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                 fence()
             return uint(0)
 
-        def single_loop(x, out, scale, k, value, row, zero, how, index):
-            r, z = unpack(row), to_float(zero)
+        def single_loop(x, out, scale, k, value, row, how, index):
+            r = unpack(row)
             at, to, high = address_of(x), address_of(out), out.size // (item * scale.size)
             ahead = 4 * x.size if how & AHEAD else 0
             scales, values = address_of(scale), address_of(value)
@@ -149,7 +156,7 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                 for i in range(start, start + 4 * k, 64):
                     prefetch(at + ahead)
                     s, t = part_of(scale, scales + i, 16), part_of(value, values + i, 16)
-                    sixteen(numbers(x, out, at), results(x, out, to), s, t, z, r)
+                    sixteen(numbers(x, out, at), results(x, out, to), s, t, r)
                     at += 16 * of
                     to += 16 * item
             return uint(0)
@@ -159,7 +166,7 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
     def simple(operation):
         """A loop over blocks of any length: numbers, and their scale."""
 
-        def loop(x, out, scale, k, value, row, zero, how, index):
+        def loop(x, out, scale, k, value, row, how, index):
             y = part_of(x, address_of(out), x.size)
             for b in range(scale.size):
                 s = to_float(scale[b])
@@ -167,7 +174,7 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                     write(y, i, to_bits(operation(to_float(read(x, i)), s)))
             return uint(0)
 
-        def single_loop(x, out, scale, k, value, row, zero, how, index):
+        def single_loop(x, out, scale, k, value, row, how, index):
             y, high = part_of(x, address_of(out), x.size), x.size // scale.size
             for b in range(x.size // k):
                 start = b // high * k
@@ -191,7 +198,7 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                 a = uint(a & uint(uint(uint(a + NAN_TO_SIGN) >> uint(31)) - uint(1)))
             return a if a > most else most
 
-        def loop(x, out, scale, k, value, row, zero, how, index):
+        def loop(x, out, scale, k, value, row, how, index):
             found, most, at = part_of(x, address_of(out), out.size // 4), uint(0), address_of(x)
             if k % 16 == 0:
                 fours = found.size // 4 * 4
@@ -211,7 +218,7 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                 most = max(most, a)
             return most
 
-        def single_loop(x, out, scale, k, value, row, zero, how, index):
+        def single_loop(x, out, scale, k, value, row, how, index):
             found, most = part_of(x, address_of(out), out.size // 4), uint(0)
             high = x.size // found.size
             found[:] = 0

@@ -474,8 +474,9 @@ def bodies(words: Words) -> dict[str, tuple[Callable[..., Word], ...]]:
     @function
     def code_in_block(x, r):
         """The same to a code."""
-        y = u(encode_line(x, r) | code_sign(x, r))
-        return where(u(x & ABS) > INF_BITS, r[R.NAN], y)
+        nan = u(x & ABS) > INF_BITS
+        sign = u(where(nan, ZERO, u(x >> u(r[R.SIGN_SHIFT] & TOP))) & r[R.SIGN_CODE])
+        return u(where(nan, r[R.NAN], encode_line(x, r)) | sign)
 
     @function
     def integer_value_in_block(x, r):

@@ -238,7 +238,7 @@ def signature(name: str) -> tuple[Any, ...]:
     what, source, result = SIGNATURES[name]
     row = _array(max(32, source, result))
     if what.partition(" ")[2]:
-        return (_array(source), _array(result), row, types.int64, row, row, types.uint32, types.int64, _array(8))
+        return (_array(source), _array(result), row, types.int64, row, row, types.int64, _array(8))
     words = (_array(32), types.int64, types.int64) if what in ("random", "either") else ()
     return (_array(source), _array(result), row, types.int64, *words)
 
@@ -280,7 +280,7 @@ class kernels:
             return getattr(self, name)
         if name not in SIGNATURES:  # rare: the NumPy instantiation serves
             return getattr(vector.kernels(), name)
-        dispatcher = cached(source(name), name.replace(" ", "_"), signature(name), _KERNEL)
+        dispatcher = cached(source(name), name.replace(" ", "_").replace("+0", "_plus_0"), signature(name), _KERNEL)
         self._kept.append(dispatcher)  # it owns the code
         # what the dispatcher calls once it has looked at types: any array of that item size is taken for its bits
         kernel = dispatcher.overloads[signature(name)].entry_point

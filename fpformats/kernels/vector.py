@@ -75,7 +75,7 @@ def _block(name: str, programs: tuple[Callable[..., Any], ...], single: bool) ->
     body = programs[list(BLOCK_BODIES).index(what)] if what in BLOCK_BODIES else None
 
     def kernel(
-        x: Any, out: Any, scale: Any, k: int, value: Any, row: Any, zero: Any, how: int, index: Any
+        x: Any, out: Any, scale: Any, k: int, value: Any, row: Any, how: int, index: Any
     ) -> int:  # fmt: skip
         words = out.view(np.uint32) if behind or body is None else out
         # rows, or strips of rows whose numbers have each their own scale
@@ -92,8 +92,8 @@ def _block(name: str, programs: tuple[Callable[..., Any], ...], single: bool) ->
         numbers = (x if ahead else x.view(np.uint8).astype(np.uint32)).reshape(shape)
         with np.errstate(all="ignore"):
             if ahead:
-                numbers = operations[ahead](numbers.view(np.float32), factors)
-                numbers = (numbers + np.uint32(zero).view(np.float32) if body else numbers).view(np.uint32)
+                numbers = operations[ahead.removesuffix("+0")](numbers.view(np.float32), factors)
+                numbers = (numbers + np.float32(0) if ahead.endswith("+0") else numbers).view(np.uint32)
             else:
                 values = factors
             if body:
