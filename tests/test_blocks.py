@@ -18,6 +18,7 @@ from oracles.block_model.exact import ELEMENTS
 import fpformats as fp
 from fpformats import engine
 from fpformats.block_format import BlockFormat
+from fpformats.blocks import run
 from fpformats.blocks.layouts import unswizzled
 from fpformats.blocks.run import CHUNK
 from fpformats.blocks.tiles import ALONE, Tiling, tiling
@@ -1149,6 +1150,47 @@ def test_decode_does_not_overwrite_what_it_reads(part: str) -> None:
     with pytest.raises(ValueError, match="out overlaps"):
         array.decode(out=room)
     same_bits(array.decode(), made.decode())
+
+
+@pytest.mark.parametrize(
+    "recipe", ["mxfp8", "nvfp4_direct", "fp8_e4m3_1x128_torchao_blockwise", "mxfp4_ggml", "mxint8"]
+)
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 33])
+def test_results_past_the_caches(recipe, rows, monkeypatch):
+    """Wherever results begin, they are what they are in the caches, and nothing beside them is written."""
+    fp.warmup()
+    x = awkward(39, max(rows, 7), 1152)[:rows]
+    expected = fp.encode_blocks(x, recipe)
+    values = fp.quantize(x, recipe)
+    monkeypatch.setattr(run, "LARGE", 0)
+    codes, room = np.full(x.size + 128, 7, np.uint8), np.full(x.size + 32, 7, np.float32)
+    for offset in (*range(20), 31, 32, 33, 47, 48, 63, 64):
+        codes[:], out = 7, codes[offset : offset + x.size].reshape(x.shape)
+        same_array(fp.encode_blocks(x, recipe, out=out), expected)
+        assert (codes[:offset] == 7).all()
+        assert (codes[offset + x.size :] == 7).all()
+    for offset in range(17):
+        out = room[offset : offset + x.size].reshape(x.shape)
+        for write in (lambda out=out: fp.quantize(x, recipe, out=out), lambda out=out: expected.decode(out=out)):
+            room[:] = 7
+            same_bits(write(), values)
+            assert (room[:offset] == 7).all()
+            assert (room[offset + x.size :] == 7).all()
+
+
+@pytest.mark.parametrize("length", [16, 48, 80, 496, 512, 528])
+def test_rows_past_the_caches(length, monkeypatch):
+    """Rows that do not fill whole tiles."""
+    fp.warmup()
+    x = numbers(40, 37, length)
+    expected, values = fp.encode_blocks(x, "fp8_e4m3_row_torchao"), fp.quantize(x, "fp8_e4m3_row_torchao")
+    monkeypatch.setattr(run, "LARGE", 0)
+    codes = np.full(x.size + 64, 7, np.uint8)
+    for offset in (0, 1, 15, 16, 40, 63):
+        out = codes[offset : offset + x.size].reshape(x.shape)
+        same_array(fp.encode_blocks(x, "fp8_e4m3_row_torchao", out=out), expected)
+    same_bits(fp.quantize(x, "fp8_e4m3_row_torchao"), values)
+    same_bits(expected.decode(), values)
 
 
 @pytest.mark.parametrize("offset", [0, 1, 5, 16])

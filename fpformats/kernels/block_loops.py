@@ -11,9 +11,10 @@ from . import AHEAD, BLOCK_BODIES, BLOCK_LOOPS, OPERATIONS, PAST, SCALE_AT, VALU
 from .bodies import Words
 from .memory import (
     INLINE,
+    LINE,
     TILE,
     address_of,
-    copy_past,
+    copy,
     fence,
     largest,
     line_like,
@@ -127,10 +128,10 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
             n, at, target, tile = out.size // (k * item), address_of(x), address_of(out), tile_address()
             past = how & PAST > 0 and k <= TILE
             ahead = 4 * x.size if how & AHEAD else 0
-            most = TILE // k if past else n
+            most, rest = TILE // k if past else n, 0
             for first in range(0, n, most):
                 count = min(most, n - first)
-                to = tile if past else target
+                to = tile + LINE if past else target
                 for b in range(first, first + count):
                     s = scale[index[b]] if how & SCALE_AT else scale[b]
                     t = value[index[b]] if how & VALUE_AT else value[b]
@@ -140,8 +141,17 @@ def block_loops(vocabulary: Words, programs: Any, single: bool) -> Callable[[str
                         at += 16 * of
                         to += 16 * item
                 if past:
-                    copy_past(target, tile, count * k * item)
-                    target += count * k * item
+                    # whole lines; what is left of one waits before the next numbers
+                    size, source = rest + count * k * item, tile + LINE - rest
+                    if first == 0:
+                        head = min(-target % LINE, size)
+                        copy(target, source, head, 0)
+                        size, source, target = size - head, source + head, target + head
+                    whole, last = size // LINE * LINE, first + count == n
+                    copy(target, source, size if last else whole, whole // LINE)
+                    rest, target = size - whole, target + whole
+                    if not last:
+                        copy(tile + LINE - rest, source + whole, rest, 0)
             if past:
                 fence()
             return uint(0)

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from . import LARGE
 
 __all__ = [
-    "INLINE", "TILE", "address_of", "copy_past", "fence", "largest", "line_like", "part_of", "prefetch", "read",
+    "INLINE", "LINE", "TILE", "address_of", "copy", "fence", "largest", "line_like", "part_of", "prefetch", "read",
     "tile_address", "tiled", "unpacker", "write", "write_bytes",
 ]  # fmt: skip
 
@@ -272,16 +272,6 @@ def fence(typing_context):
         return context.get_dummy_value()
 
     return types.none(), emit
-
-
-def copy_past(target, source, size):
-    """Copy bytes: lines that are whole by stores past the caches."""
-    head = min(-target % LINE, size)
-    copy(target, source, head, 0)
-    copy(target + head, source + head, size - head, (size - head) // LINE)
-
-
-copy_past = numba.njit(**INLINE)(copy_past)
 
 
 def tiled(choose: Callable[..., Any], unpack: Callable[..., Any], zero: Any) -> Callable[..., Any]:
