@@ -18,8 +18,8 @@ __all__ = ["OURS", "ours", "typed"]
 
 def typed(x: NDArray[np.float32], dtype: str) -> Any:
     """The numbers as an array of that type; bfloat16 needs no other package."""
-    if dtype == "float32":
-        return x
+    if dtype in ("float32", "float16"):
+        return x.astype(dtype)
     bits = (x.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return Adapted(bits, "bf16", lambda made, _: made)  # as the adapter of ml_dtypes and torch sees them
 

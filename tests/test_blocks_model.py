@@ -22,8 +22,8 @@ from fpformats.blocks.scales import scale_codes
 
 MX = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4")
 RECIPES = sorted(set(OURS) & set(MODELS))
-DTYPES = ("float32", "bfloat16")
-LOW = {"float32": 1, "bfloat16": 1 << 16}  #: the last place, in binary32 bits
+DTYPES = ("float32", "bfloat16", "float16")
+LOW = {"float32": 1, "bfloat16": 1 << 16, "float16": 1 << 13}  #: the last place, in binary32 bits
 
 
 def test_every_recipe_has_a_model() -> None:
@@ -88,6 +88,10 @@ def values(fmt: BlockFormat) -> np.ndarray:
 
 def cut(x: np.ndarray, dtype: str) -> np.ndarray:
     """The numbers without what the type cannot hold."""
+    if dtype == "float16":
+        with np.errstate(over="ignore"):
+            made = np.asarray(x, np.float32).astype(np.float16).astype(np.float32)
+        return np.where(np.isinf(made) & np.isfinite(x), np.copysign(np.float32(65504), made), made)
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
     return (bits & np.uint32(0x100000000 - LOW[dtype])).view(np.float32)
 

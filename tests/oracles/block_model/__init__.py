@@ -2,10 +2,10 @@
 
 A recipe is a few lines in `mx`, `nvfp4`, `fp8` or `integers`, each step one named rounding of `exact`, so that it can be read next
 to a description of it. ``MODELS[name](x, dtype="float32")`` takes a float32 matrix and returns a `BlockResult`. With
-"bfloat16" the values have to be bfloat16's, and steps that the package takes in the input's type are rounded to it.
-Blocks run along the last axis or are tiles, and the last ones may be short. Recipes with a number for the whole tensor
-take ``amax=`` in place of the matrix' own, so that a few rows of a tensor can be asked for; those of Transformer
-Engine's FP8 take ``eps=``. A NaN's code has no sign here, whatever the package's has.
+"bfloat16" or "float16" the values have to be of that type, and steps that the package takes in the input's type are
+rounded to it. Blocks run along the last axis or are tiles, and the last ones may be short. Recipes with a number for
+the whole tensor take ``amax=`` in place of the matrix' own, so that a few rows of a tensor can be asked for; those of
+Transformer Engine's FP8 take ``eps=``. A NaN's code has no sign here, whatever the package's has.
 """
 
 from __future__ import annotations

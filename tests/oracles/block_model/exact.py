@@ -80,6 +80,7 @@ class Format(NamedTuple):
 F64 = Format(52, -1022, 0x7FEFFFFFFFFFFFFF, 1 << 63, 0x7FF8000000000000)
 F32 = Format(23, -126, 0x7F7FFFFF, 1 << 31, 0x7FC00000)
 BF16 = Format(7, -126, 0x7F7F, 1 << 15, 0x7FC0)
+F16 = Format(10, -14, 0x7BFF, 1 << 15, 0x7E00)
 E4M3 = Format(3, -6, 0x7E, 0x80, 0x7F)
 E5M2 = Format(2, -14, 0x7B, 0x80, 0x7F)
 E2M3 = Format(3, 0, 0x1F, 0x20, 0x1F)
@@ -100,8 +101,8 @@ def rn(a: float, to: Format) -> float:
 
 
 def _through(to: Format, n: int, d: int) -> float:
-    """An operation's exact result; bfloat16 operations are float32 ones, rounded again."""
-    return rn(F32.nearest(n, d), BF16) if to is BF16 else to.nearest(n, d)
+    """An operation's exact result; bfloat16 and float16 operations are float32 ones, rounded again."""
+    return rn(F32.nearest(n, d), to) if to in (BF16, F16) else to.nearest(n, d)
 
 
 def mul(a: float, b: float, to: Format = F32) -> float:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from oracles.block_result import BlockResult
 
-from .exact import BF16, F32
+from .exact import BF16, F16, F32
 
-DTYPES = {"float32": F32, "bfloat16": BF16}
+DTYPES = {"float32": F32, "bfloat16": BF16, "float16": F16}
 WHOLE = 1 << 60  #: as a number of rows or columns of a tile: all of them
 
 #: A recipe for one block: its elements to its scale (a code, or a float32) and their codes. A code that the package

@@ -216,12 +216,12 @@ def mlx(x: Matrix, *, dtype: str = "float32") -> BlockResult:
 
 
 def qwix(x: Matrix, *, dtype: str = "float32") -> BlockResult:
-    """In the input's type; a / 6 below 2**-63 becomes 1. XLA divides by multiplying with a reciprocal, of 0 too."""
+    """In the input's type; a / 6 below the root of its smallest normal number becomes 1. XLA divides by multiplying with a reciprocal, of 0 too."""
     dt = DTYPES[dtype]
 
     def block(xs: list[float]) -> tuple[int, list[int | None]]:
         v = div(block_amax(xs), 6.0, dt)
-        code = E4M3.encode(1.0 if v < pow2(-63) else v)
+        code = E4M3.encode(1.0 if v < pow2(dt.emin // 2) else v)
         return code, torchao_elements([mul(x, rcp(E4M3.value(code)), dt) for x in xs])
 
     return blockwise(x, ROW, block)
