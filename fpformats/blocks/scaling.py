@@ -69,7 +69,14 @@ class Scaling:
         return value if np.ndim(value) == 0 else value[first:last]
 
     def block_environment(self, first: int, last: int, **more: Any) -> dict[str, Any]:
+        if self._one_level:
+            return {**self.environment, "z": self.z, "G": self.G, **more}
         return {**self.environment, "z": self.level(self.z, first, last), "G": self.level(self.G, first, last), **more}
+
+    @cached_property
+    def _one_level(self) -> bool:
+        """Whether the second level is the same for all blocks."""
+        return not np.ndim(self.z) and not np.ndim(self.G)
 
     # --- scales ---------------------------------------------------------------------------------
     @cached_property
@@ -92,9 +99,7 @@ class Scaling:
         return self._table(self.recipe.out.expression, scale_values(self.fmt.scale))
 
     def _table(self, text: str, scales: Array) -> Array | None:
-        if np.ndim(self.z) or np.ndim(self.G):
-            return None
-        return table(text, self.block_environment(0, 0, s=scales, t=scales))
+        return None if not self._one_level else table(text, self.block_environment(0, 0, s=scales, t=scales))
 
     def scales(self, a: Array, most: int, first: int, v: str = "") -> tuple[Array, Array | None, Array | None]:
         """(stored, s, factors) of blocks from `first` on, of amaxes a with the largest one's bits `most`.

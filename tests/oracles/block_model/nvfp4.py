@@ -216,7 +216,10 @@ def mlx(x: Matrix, *, dtype: str = "float32") -> BlockResult:
 
 
 def qwix(x: Matrix, *, dtype: str = "float32") -> BlockResult:
-    """In the input's type; a / 6 below the root of its smallest normal number becomes 1. XLA divides by multiplying with a reciprocal, of 0 too."""
+    """In the input's type; a / 6 below the root of its smallest normal number becomes 1.
+
+    XLA divides by multiplying with a reciprocal, of 0 too.
+    """
     dt = DTYPES[dtype]
 
     def block(xs: list[float]) -> tuple[int, list[int | None]]:
