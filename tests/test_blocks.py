@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import subprocess
@@ -477,6 +478,9 @@ def test_packed_as_ggml(name: str, half: int) -> None:
         for i, byte in enumerate(row.tolist()):
             block, lane = divmod(i, half)
             assert byte == codes[2 * half * block + lane] | codes[2 * half * block + half + lane] << 4
+    x = numbers(15, 3, 96, 2)
+    turned = fp.encode_blocks(x, name, axis=1).packed()
+    same_bits(turned, np.moveaxis(fp.encode_blocks(np.moveaxis(x, 1, -1), name).packed(), -1, 1))
 
 
 def test_packed_of_one_number_and_of_none() -> None:
@@ -705,11 +709,12 @@ def test_stochastic_words_are_those_of_elements() -> None:
 @pytest.mark.parametrize("length", [33, 40001, 131077, 262149])
 def test_stochastic_rows_of_any_length(length: int) -> None:
     """Counters go on from row to row, whether or not a row fills whole groups of four."""
-    x = numbers(34, 3, length)
+    x = numbers(34, max(3, 2 * CHUNK // length if length < 100 else 0), length)
     words = words_of(7, x.size).reshape(x.shape)
-    made = fp.encode_blocks(x, "fp8_e5m2_row_torchao", rounding="stochastic", rng=7)
-    same_array(made, fp.encode_blocks(x, "fp8_e5m2_row_torchao", rounding="stochastic", rng=words))
-    same_bits(fp.quantize(x, "fp8_e5m2_row_torchao", rounding="stochastic", rng=7), made.decode())
+    for name in ("fp8_e5m2_row_torchao", "int8_channel_compressed_tensors_asymmetric"):
+        made = fp.encode_blocks(x, name, rounding="stochastic", rng=7)
+        same_array(made, fp.encode_blocks(x, name, rounding="stochastic", rng=words))
+        same_bits(fp.quantize(x, name, rounding="stochastic", rng=7), made.decode())
 
 
 @pytest.mark.parametrize("name", ["mxfp4", "mxfp8_e4m3", "nvfp4_torchao_onelevel"])
@@ -865,6 +870,13 @@ def test_seeded_words_go_on_from_chunk_to_chunk() -> None:
     made = fp.encode_blocks(x, "fp8_e4m3_row_torchao", rounding="stochastic", rng=7)
     y = x * made.scales
     same_bits(made.codes, fp.encode(y, "e4m3", overflow="saturate", rounding="stochastic", rng=7))
+
+
+def test_a_dropped_zero_is_not_the_lowest_integer() -> None:
+    fmt = dataclasses.replace(fp.get("int8_tensor_compressed_tensors"), zero="drop", v="1")
+    x = np.full((1, 128), -1e9, np.float32)
+    assert (fp.encode_blocks(x, fmt).decode() == -128).all()
+    assert (fp.quantize(x, fmt) == -128).all()
 
 
 def test_threads_of_the_caller() -> None:

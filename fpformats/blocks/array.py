@@ -273,7 +273,7 @@ class BlockArray:
         """
         codes = np.moveaxis(np.atleast_1d(self.codes), self.axis, -1)
         if self.format.order == "ggml":
-            half = self._tiling.tile[1] // 2
+            half = (self.format.block[1] or 0) // 2
             if codes.shape[-1] % (2 * half):
                 raise ValueError(
                     f"{self.format.name}: the axis of {codes.shape[-1]} values is no multiple of {2 * half}"

@@ -166,7 +166,7 @@ class Scaling:
         self.recipe.encode(buffer, out, self._words(index, buffer.size), self.seed, index)
         if odd:
             out[np.isnan(buffer.view(np.float32))] = self.recipe.nan_code
-        if self.fmt.zero == "drop":
+        if self.fmt.zero == "drop" and self.element.has_negative_zero:
             np.multiply(out, out != self.element.sign_bit, out=out)
 
     def to_values(self, buffer: Array, out: Array, index: int) -> None:
