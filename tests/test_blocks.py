@@ -872,6 +872,14 @@ def test_seeded_words_go_on_from_chunk_to_chunk() -> None:
     same_bits(made.codes, fp.encode(y, "e4m3", overflow="saturate", rounding="stochastic", rng=7))
 
 
+def test_seeded_words_of_odd_strips() -> None:
+    """The same along another axis, where as many strips as a chunk holds do not fill groups of four."""
+    x = np.resize(numbers(36, 4099), (CHUNK // (71 * 73) + 3, 71, 73))
+    made = fp.encode_blocks(x, "fp8_e4m3_row_torchao", axis=1, rounding="stochastic", rng=7)
+    words = words_of(7, x.size).reshape(x.shape)
+    same_array(made, fp.encode_blocks(x, "fp8_e4m3_row_torchao", axis=1, rounding="stochastic", rng=words))
+
+
 def test_a_dropped_zero_is_not_the_lowest_integer() -> None:
     fmt = dataclasses.replace(fp.get("int8_tensor_compressed_tensors"), zero="drop", v="1")
     x = np.full((1, 128), -1e9, np.float32)
