@@ -160,10 +160,21 @@ def test_nan_in_a_block_is_json() -> None:
     json.dumps(data, allow_nan=False)
 
 
-@pytest.mark.parametrize("x", [Fraction(1, 3), Decimal("0.1"), 10**400, -(10**30), 3, True, "1/3"])
-def test_numbers_that_no_array_holds(x):
+@pytest.mark.parametrize(
+    ("x", "hexadecimal"),
+    [
+        (Fraction(1, 3), "0x1.555556p-2"),
+        ("1/3", "0x1.555556p-2"),
+        (Decimal("0.1"), "0x1.99999ap-4"),
+        (10**400, "inf"),
+        (-(2**100) - 1, "-0x1p100"),
+        (3, "0x3p0"),
+        (True, "0x1p0"),
+    ],
+)
+def test_numbers_that_no_array_holds(x, hexadecimal):
     """They are rounded to float32 once, by themselves and among others."""
     alone, first = fp.explain(x, "mxfp8"), fp.explain([x, 1.5], "mxfp8")
-    rounded = float(fp.quantize(x, "fp32"))
+    rounded = float.fromhex(hexadecimal)
     assert alone.numbers[0]["x"] == first.numbers[0]["x"] == rounded
     assert alone.numbers[0]["code"] == fp.encode_blocks(np.float32([rounded]), "mxfp8").codes[0]

@@ -26,8 +26,8 @@ Array = NDArray[Any]
 _FP32 = get_element("fp32")
 #: where a distance in binary32 no longer tells the values of an element apart, and a product may overflow
 _FAR, _LARGE_SCALE = np.float32(2.0**20), np.float32(2.0**125)
-#: where it is the same from all of them
-_ALIKE = np.float32(2.0**32)
+#: where it is the same from all of them, over the largest of them
+_ALIKE = np.float32(2.0**28)
 #: the kernels whose rows say how far two's complement reaches
 _TWOS_COMPLEMENT = [("encode8", 4), ("modes32", 10)]
 #: casts as bodies of `kernels.BLOCK_BODIES`: to nearest even, of formats with mirrored ends and -0 and of integers
@@ -269,7 +269,7 @@ class Recipe:
         """`BlockFormat.argmin`, where it is not the rounding."""
         y = buffer.view(np.float32)
         size = np.abs(y)
-        far, all_alike = ~(size <= _FAR), size >= _ALIKE
+        far, all_alike = ~(size <= _FAR), size >= _ALIKE * np.float32(self.element.max)
         if self.fmt.argmin_of == "y":
             numbers, s = y, np.ones(1, np.float32)
         else:

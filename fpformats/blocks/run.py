@@ -121,10 +121,8 @@ def amaxes_of(x: Array, nan: str, turns: Turns = ALONE) -> Array:
     if k > CHUNK and not turns.single:
         return turns.largest(np.array([amax_of(row, nan) for row in x], np.float32).view(np.uint32)).view(np.float32)
     flat, out = x.reshape(-1), np.empty(x.size // (turns.rows if turns.single else k), np.uint32)
-    kernel, spans = (
-        engine.blocks_kernel(x.size, turns.single),
-        _spans(out.size, k, CHUNK, turns if turns.single else ALONE),
-    )
+    kernel = engine.blocks_kernel(x.size, turns.single)
+    spans = _spans(out.size, k, CHUNK, turns if turns.single else ALONE)
 
     def run(lo: int, hi: int) -> None:
         for span in spans[lo:hi]:
@@ -248,14 +246,14 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
     kernel, way = engine.blocks_kernel(x.size, turns.single), _way(x, out)
     in_loops = x.shape[1] % 16 == 0
     fused = scaling.recipe.fused_values if in_loops else None
-    by_codes = (scaling.recipe.fused_codes, scaling.recipe.fused_decode) if in_loops and fused is None else (None, None)
-    coded, decoded = by_codes if None not in by_codes else (None, None)
+    coded, decoded = scaling.recipe.fused_codes, scaling.recipe.fused_decode
+    by_codes = (coded, decoded) if in_loops and fused is None and coded and decoded else None
 
     def finish(y: Array, bits: Array, part: _Part) -> None:
-        if coded is not None and decoded is not None and not part.apart:
+        if by_codes is not None and not part.apart:
             made = np.empty(bits.size, np.uint8)
-            _fused_codes(scaling, kernel, coded, bits, made, part, way & AHEAD)
-            _fused_decode(scaling, kernel, decoded, made, target[part.at], part, way & PAST)
+            _fused_codes(scaling, kernel, by_codes[0], bits, made, part, way & AHEAD)
+            _fused_decode(scaling, kernel, by_codes[1], made, target[part.at], part, way & PAST)
             return
         if fused is not None and not part.apart:
             (name, row), (f, how) = fused, part.looked_up(part.f, scaling.factors, SCALE_AT)
@@ -273,7 +271,7 @@ def run_quantize(scaling: Scaling, x: Array, out: Array, stored: Array, turns: T
             scaling.to_values(y, q, part.at.start)
         _give_value(scaling, kernel, q, target[part.at], part)
 
-    _run(scaling, x, stored, finish, fused is None and coded is None, turns)
+    _run(scaling, x, stored, finish, fused is None and by_codes is None, turns)
 
 
 def _own_values(scaling: Scaling, part: _Part) -> Array | None:

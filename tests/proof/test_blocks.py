@@ -20,10 +20,18 @@ RECIPES = (
 )  # fmt: skip
 
 
+def _both(what: str, x: z3.BitVecRef, got: z3.BitVecRef, want: z3.BitVecRef, row: np.ndarray) -> list[Claim]:
+    """What a number becomes, and what NaN does."""
+    is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
+    return [
+        Claim(f"{what} of a number", z3.Or(is_nan, got == want)),
+        Claim(f"{what} of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))),
+    ]
+
+
 def _claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
     made, machine = recipe(get(name), get("fp32")), Machine()
-    is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
-    claims = []
+    claims: list[Claim] = []
     jobs = {"code": (made.fused_codes, made.encode), "value": (made.fused_values, made.quantize)}
     for what, (fused, cast) in jobs.items():
         loop, row = fused
@@ -33,8 +41,7 @@ def _claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
         got = machine.body("blocks", list(BLOCK_BODIES).index(BLOCK_LOOPS[loop][0]), 32, x, row)
         kind = stage.what.rstrip("0123456789")
         want = machine.body(kind, stage.kind, 32, x, stage.row)
-        claims.append(Claim(f"{what} of a number", z3.Or(is_nan, got == want)))
-        claims.append(Claim(f"{what} of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))))
+        claims += _both(what, x, got, want, row)
         assert int(row[INDEX["nan"]]) == (made.nan_code if what == "code" else _value_bits(made))
     return claims
 
@@ -45,7 +52,6 @@ TO_ZERO = ("mxfp4_ggml", "nvfp4_mlx", "fp4_1x128_deepgemm")
 def _zero_claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
     """Ties towards zero, in one body, are two stages and what the recipe does with -0."""
     made, machine = recipe(get(name), get("fp32")), Machine()
-    is_nan = z3.fpIsNaN(z3.fpBVToFP(x, z3.Float32()))
     loop, row = made.fused_codes
     row = row.copy()
     row[INDEX["tie"]] += np.uint32(more)
@@ -54,10 +60,7 @@ def _zero_claims(name: str, x: z3.BitVecRef, more: int = 0) -> list[Claim]:
     if made.fmt.zero == "drop":
         want = z3.If(want == made.element.sign_bit, z3.BitVecVal(0, want.size()), want)
     got = z3.Extract(want.size() - 1, 0, got)
-    return [
-        Claim("code of a number", z3.Or(is_nan, got == want)),
-        Claim("code of NaN", z3.Implies(is_nan, got == int(row[INDEX["nan"]]))),
-    ]
+    return _both("code", x, got, want, row)
 
 
 @pytest.mark.parametrize("name", TO_ZERO)
